@@ -1,0 +1,294 @@
+//! The cloth: its mesh and everything about it that has to be kept between steps.
+//!
+//! All other tables (element sets, gather lists) are functions of this one, so a checkpoint is a [`Cloth`] and a
+//! clock, and a resumed run continues bit for bit.
+
+use crate::math::{Vec2, Vec3};
+use crate::parallel;
+use ripstop_mesh::{Change, Column, EdgeId, FaceId, Id, Mesh, NodeId};
+use serde::{Deserialize, Serialize};
+
+/// Where a flat sheet lies at the start: material point (u, v) at `origin + u·weft + v·warp`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Placement {
+    /// World position of the material origin [m].
+    pub origin: Vec3,
+    /// Direction of u (unit).
+    pub weft: Vec3,
+    /// Direction of v (unit).
+    pub warp: Vec3,
+}
+
+impl Default for Placement {
+    /// Upright: u to the right, v up.
+    fn default() -> Self {
+        Self { origin: Vec3::ZERO, weft: Vec3::X, warp: Vec3::Y }
+    }
+}
+
+/// The state of a sheet of cloth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cloth {
+    /// Topology and material coordinates.
+    pub mesh: Mesh,
+    /// Mass per area [kg/m²].
+    pub density: f64,
+    /// Position of every node [m].
+    pub x: Column<NodeId, Vec3>,
+    /// Velocity of every node [m/s].
+    pub v: Column<NodeId, Vec3>,
+    /// Mass of every node [kg]: a third of each of its faces.
+    pub mass: Column<NodeId, f64>,
+    /// One over mass, zero for a held node [1/kg].
+    pub inverse_mass: Column<NodeId, f64>,
+    /// Grip that holds the node (its number plus one), zero if it is free.
+    pub held_by: Column<NodeId, u32>,
+    /// Node that this one was split from; itself if it was there from the start.
+    pub parent: Column<NodeId, NodeId>,
+    /// Rest length of every edge as woven [m].
+    pub woven: Column<EdgeId, f64>,
+    /// Rest length of every edge now, after plastic flow [m].
+    pub rest: Column<EdgeId, f64>,
+    /// Edge is a lip of a tear.
+    pub torn: Column<EdgeId, bool>,
+}
+
+impl Cloth {
+    /// A sheet laid out flat and at rest.
+    pub fn flat(mesh: Mesh, density: f64, place: Placement) -> Self {
+        let at = |uv: Vec2| place.origin + place.weft * uv.x + place.warp * uv.y;
+        let x = Column::from_rows(mesh.nodes().map(|n| at(mesh.node_uv(n))).collect());
+        Self::shaped(mesh, density, x)
+    }
+
+    /// A sheet with given positions, at rest; its rest shape is that of its material coordinates.
+    pub fn shaped(mesh: Mesh, density: f64, x: Column<NodeId, Vec3>) -> Self {
+        let count = mesh.node_count();
+        assert_eq!(x.len(), count, "one position per node");
+        let woven: Column<EdgeId, f64> = Column::from_rows(mesh.edges().map(|e| mesh.edge_length(e)).collect());
+        let mut cloth = Self {
+            density,
+            x,
+            v: Column::filled(count, Vec3::ZERO),
+            mass: Column::filled(count, 0.0),
+            inverse_mass: Column::filled(count, 0.0),
+            held_by: Column::filled(count, 0),
+            parent: Column::from_rows(mesh.nodes().collect()),
+            rest: woven.clone(),
+            torn: Column::filled(mesh.edge_count(), false),
+            woven,
+            mesh,
+        };
+        for n in cloth.mesh.nodes() {
+            cloth.weigh(n);
+        }
+        cloth
+    }
+
+    /// Gives a node the mass of its faces.
+    fn weigh(&mut self, n: NodeId) {
+        let area: f64 = self.mesh.fan(n).map(|c| self.mesh.face_area(c.face()).abs()).sum();
+        self.mass[n] = self.density * area / 3.0;
+        self.inverse_mass[n] = if self.held_by[n] == 0 { 1.0 / self.mass[n] } else { 0.0 };
+    }
+
+    /// Holds a node by a grip, or lets it go.
+    pub fn hold(&mut self, n: NodeId, grip: Option<usize>) {
+        self.held_by[n] = grip.map_or(0, |g| g as u32 + 1);
+        self.inverse_mass[n] = if grip.is_none() { 1.0 / self.mass[n] } else { 0.0 };
+    }
+
+    /// True if some grip holds this node.
+    #[inline]
+    pub fn is_held(&self, n: NodeId) -> bool {
+        self.held_by[n] != 0
+    }
+
+    /// Elongation over woven length: elastic and plastic together (P eq. 33).
+    #[inline]
+    pub fn total_strain(&self, e: EdgeId) -> f64 {
+        let [a, b] = self.mesh.edge_nodes(e);
+        self.x[a].distance(self.x[b]) / self.woven[e] - 1.0
+    }
+
+    /// Elongation over the present rest length.
+    #[inline]
+    pub fn elastic_strain(&self, e: EdgeId) -> f64 {
+        let [a, b] = self.mesh.edge_nodes(e);
+        self.x[a].distance(self.x[b]) / self.rest[e] - 1.0
+    }
+
+    /// Follows the edits in `log`, which `self.mesh` has gone through already. New nodes take place and velocity from
+    /// the material point they are made at, so mass, momentum and the strain of every face stay as they were.
+    pub fn follow(&mut self, log: &[Change]) {
+        for &change in log {
+            match change {
+                Change::EdgeSplit { edge, rest, tail, head, at, node, spokes, .. } => {
+                    self.add_node(node, tail, &[(tail, 1.0 - at), (head, at)]);
+                    let (flow, torn) = (self.rest[edge] / self.woven[edge], self.torn[edge]);
+                    for e in [Some(rest), spokes[0], spokes[1], Some(edge)].into_iter().flatten() {
+                        self.weave(e, flow, torn && (e == edge || e == rest));
+                    }
+                }
+                Change::FaceSplit { corners, edges, at, node, spokes, .. } => {
+                    let weights: [_; 3] = std::array::from_fn(|k| (corners[k], at[k]));
+                    self.add_node(node, corners[0], &weights);
+                    let flow = edges.iter().map(|&e| self.rest[e] / self.woven[e]).sum::<f64>() / 3.0;
+                    for e in spokes {
+                        self.weave(e, flow, false);
+                    }
+                }
+                Change::EdgeOpened { edge, lip } => {
+                    let flow = self.rest[edge] / self.woven[edge];
+                    for e in [edge, lip] {
+                        self.weave(e, flow, true);
+                    }
+                }
+                Change::NodeSplit { node, copy } => self.add_node(copy, node, &[(node, 1.0)]),
+            }
+        }
+        for n in Touched::by(&self.mesh, log).nodes {
+            self.weigh(n);
+        }
+    }
+
+    fn add_node(&mut self, node: NodeId, parent: NodeId, from: &[(NodeId, f64)]) {
+        debug_assert_eq!(node.index(), self.x.len());
+        let mix = |column: &Column<NodeId, Vec3>| from.iter().map(|&(n, w)| column[n] * w).sum();
+        let (x, v) = (mix(&self.x), mix(&self.v));
+        // A point between held nodes of one grip is held by it too.
+        let grip = self.held_by[from[0].0];
+        let held = if from.iter().all(|&(n, _)| self.held_by[n] == grip) { grip } else { 0 };
+        self.x.push(x);
+        self.v.push(v);
+        self.mass.push(0.0);
+        self.inverse_mass.push(0.0);
+        self.held_by.push(held);
+        self.parent.push(parent);
+    }
+
+    /// Gives an edge, new or changed, the woven length of its material coordinates and a rest length `flow` times
+    /// that. (Material lengths are final even if a later change of the same log divides the edge again.)
+    fn weave(&mut self, e: EdgeId, flow: f64, torn: bool) {
+        let rows = e.index() + 1;
+        self.woven.grow(rows, 0.0);
+        self.rest.grow(rows, 0.0);
+        self.torn.grow(rows, false);
+        let length = self.mesh.edge_length(e);
+        (self.woven[e], self.rest[e], self.torn[e]) = (length, flow * length, torn);
+    }
+
+    /// Energy of motion [J].
+    pub fn kinetic_energy(&self) -> f64 {
+        parallel::sum(self.x.len(), |i| {
+            let n = NodeId::new(i);
+            0.5 * self.mass[n] * self.v[n].length_squared()
+        })
+    }
+
+    /// Length of the diagonal of the box around all nodes [m].
+    pub fn extent(&self) -> f64 {
+        let (low, high) = (self.x.iter()).fold((Vec3::MAX, Vec3::MIN), |(low, high), &p| (low.min(p), high.max(p)));
+        (high - low).length()
+    }
+}
+
+/// The elements whose stencil or rest values an edit may have changed, in order and without repeats.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Touched {
+    /// Nodes at the ends of changed edges.
+    pub nodes: Vec<NodeId>,
+    /// All edges of the faces around those nodes.
+    pub edges: Vec<EdgeId>,
+    /// The faces around those nodes.
+    pub faces: Vec<FaceId>,
+    /// Topology changed, not rest values alone.
+    pub topology: bool,
+}
+
+impl Touched {
+    /// What the edits in `log` touched.
+    pub fn by(mesh: &Mesh, log: &[Change]) -> Self {
+        let mut nodes = Vec::new();
+        for change in log {
+            match *change {
+                Change::EdgeSplit { tail, head, node, faces, .. } => {
+                    nodes.extend([tail, head, node]);
+                    nodes.extend(faces.iter().flatten().flat_map(|&(old, _)| mesh.face_nodes(old)));
+                }
+                Change::FaceSplit { corners, node, .. } => nodes.extend(corners.into_iter().chain([node])),
+                Change::EdgeOpened { edge, lip } => {
+                    nodes.extend([edge, lip].into_iter().flat_map(|e| mesh.edge_nodes(e)));
+                }
+                Change::NodeSplit { node, copy } => nodes.extend([node, copy]),
+            }
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        let mut faces: Vec<_> = nodes.iter().flat_map(|&n| mesh.fan(n).map(|c| c.face())).collect();
+        faces.sort_unstable();
+        faces.dedup();
+        let mut edges: Vec<_> = faces.iter().flat_map(|f| f.corners().map(|c| mesh.edge(c))).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        Self { nodes, edges, faces, topology: !log.is_empty() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use ripstop_mesh::{ChangeLog, generate};
+
+    /// Mass, momentum, and the St.Venant-Kirchhoff energy of all faces for unit constants: what no edit may change.
+    fn conserved(cloth: &Cloth) -> [f64; 5] {
+        let momentum: Vec3 = cloth.mesh.nodes().map(|n| cloth.v[n] * cloth.mass[n]).sum();
+        let membrane = cloth.mesh.faces().map(|f| {
+            let uv = cloth.mesh.face_uv(f);
+            let x = cloth.mesh.face_nodes(f).map(|n| cloth.x[n]);
+            let area = cloth.mesh.face_area(f);
+            let (p, q, a, b) = (uv[1] - uv[0], uv[2] - uv[0], x[1] - x[0], x[2] - x[0]);
+            let det = p.perp_dot(q);
+            let (fu, fv) = ((a * q.y - b * p.y) / det, (b * p.x - a * q.x) / det);
+            let strain = [0.5 * (fu.dot(fu) - 1.0), 0.5 * (fv.dot(fv) - 1.0), fu.dot(fv)];
+            area * strain.iter().map(|e| e * e).sum::<f64>()
+        });
+        let [px, py, pz] = momentum.to_array();
+        [cloth.mass.iter().sum(), px, py, pz, membrane.sum()]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn edits_keep_mass_momentum_and_membrane_energy(
+            edits in prop::collection::vec((0u8..4, any::<u32>(), 0.2..0.45f64), 1..60), per_log in 1usize..5,
+        ) {
+            let mut cloth = Cloth::flat(generate::irregular(Vec2::new(1.0, 0.7), 0.2, 1).unwrap(), 0.3, Placement::default());
+            for n in cloth.mesh.nodes() {
+                let p = cloth.x[n];
+                cloth.x[n] = Vec3::new(1.2 * p.x, 0.9 * p.y + 0.1 * p.x * p.x, 0.3 * p.x * p.y);
+                cloth.v[n] = Vec3::new(p.y, -p.x * p.y, 1.0 + p.x);
+            }
+            let before = conserved(&cloth);
+            for batch in edits.chunks(per_log) {
+                let mut log = ChangeLog::new();
+                for &(kind, id, t) in batch {
+                    match kind {
+                        0 => { cloth.mesh.split_edge(EdgeId(id % cloth.mesh.edge_count() as u32), t, &mut log); }
+                        1 => { cloth.mesh.split_face(FaceId(id % cloth.mesh.face_count() as u32), [t, t, 1.0 - 2.0 * t], &mut log); }
+                        _ => { cloth.mesh.open_edge(EdgeId(id % cloth.mesh.edge_count() as u32), &mut log); }
+                    }
+                }
+                cloth.follow(&log);
+                for (was, is) in before.iter().zip(conserved(&cloth)) {
+                    prop_assert!((was - is).abs() < 1e-11, "{was} became {is}");
+                }
+                for e in cloth.mesh.edges() {
+                    prop_assert!((cloth.woven[e] - cloth.mesh.edge_length(e)).abs() < 1e-15);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Criteria: where is load / resistance = ω above one, and along which line?
+//!
+//! A criterion looks at the measured [`Fields`](crate::tear::Fields) of a cloth and answers with requests. It knows
+//! nothing of how the mesh will be opened, and what the load is divided by comes from [`Resistance`].
+//!
+//! To add one: a file here with an `impl Criterion`, and its arm in the scene reader.
+
+mod edge_strain;
+mod separation_tensor;
+
+pub use edge_strain::EdgeStrain;
+pub use separation_tensor::{Form, SeparationTensor, separation, star};
+
+use crate::cloth::Cloth;
+use crate::tear::{Fields, Request, Resistance};
+use ripstop_mesh::NodeId;
+
+/// What a criterion may look at.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The cloth.
+    pub cloth: &'a Cloth,
+    /// Its measured fields.
+    pub fields: &'a Fields,
+    /// What strength is multiplied by, from place to place.
+    pub resistance: &'a Resistance,
+}
+
+impl View<'_> {
+    /// A node can part if it is free and more than one face meets there.
+    pub fn can_part(&self, n: NodeId) -> bool {
+        !self.cloth.is_held(n) && self.cloth.mesh.fan(n).nth(1).is_some()
+    }
+}
+
+/// A rule for when and where cloth tears.
+pub trait Criterion: Send {
+    /// Name in scenes and events.
+    fn name(&self) -> &'static str;
+
+    /// Adds a request for every place where ω > 1.
+    fn find(&self, view: View<'_>, requests: &mut Vec<Request>);
+
+    /// The ω that the place of `request` has in this state, zero if it has none. Used to find when within a step
+    /// it passed one.
+    fn ratio(&self, view: View<'_>, request: &Request) -> f64;
+}

@@ -1,0 +1,160 @@
+//! Holds and grips: nodes that stay put or are moved by hand, until let go.
+
+use crate::cloth::Cloth;
+use crate::math::{Vec3, rotate};
+use ripstop_mesh::NodeId;
+use serde::{Deserialize, Serialize};
+
+/// Where a grip is at a time, relative to where it took hold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Key {
+    /// Time [s].
+    pub time: f64,
+    /// Displacement [m].
+    pub shift: Vec3,
+    /// Turn about the grip's middle: axis times angle [rad].
+    pub turn: Vec3,
+}
+
+/// A set of nodes that move together by keyframes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grip {
+    /// Name in results.
+    pub name: String,
+    /// Keyframes in order of time; linear between, constant outside. Empty: holds still.
+    pub keys: Vec<Key>,
+    /// Time at which it lets go [s].
+    pub release: Option<f64>,
+    /// Gripped nodes and where each was when gripped.
+    nodes: Vec<(NodeId, Vec3)>,
+    /// Point the grip turns about: the mean of its nodes when gripped.
+    middle: Vec3,
+    /// Force that the cloth exerts on the grip [N], at the end of the last step.
+    pub load: Vec3,
+    released: bool,
+}
+
+impl Grip {
+    /// A grip that holds `nodes` where they are now.
+    pub fn still(name: impl Into<String>, nodes: &[NodeId], cloth: &Cloth) -> Self {
+        Self::moving(name, nodes, cloth, Vec::new())
+    }
+
+    /// A grip that moves `nodes` by keyframes.
+    pub fn moving(name: impl Into<String>, nodes: &[NodeId], cloth: &Cloth, keys: Vec<Key>) -> Self {
+        let nodes: Vec<_> = nodes.iter().map(|&n| (n, cloth.x[n])).collect();
+        let middle = nodes.iter().map(|&(_, x)| x).sum::<Vec3>() / nodes.len().max(1) as f64;
+        Self { name: name.into(), keys, release: None, nodes, middle, load: Vec3::ZERO, released: false }
+    }
+
+    /// Lets go at `time` [s].
+    pub fn until(mut self, time: f64) -> Self {
+        self.release = Some(time);
+        self
+    }
+
+    /// Displacement and turn at a time.
+    pub fn key(&self, time: f64) -> Key {
+        let after = self.keys.partition_point(|key| key.time <= time);
+        match (after.checked_sub(1).map(|i| self.keys[i]), self.keys.get(after)) {
+            (None, None) => Key { time, shift: Vec3::ZERO, turn: Vec3::ZERO },
+            (None, Some(&key)) | (Some(key), None) => Key { time, ..key },
+            (Some(a), Some(b)) => {
+                let s = (time - a.time) / (b.time - a.time);
+                Key { time, shift: a.shift.lerp(b.shift, s), turn: a.turn.lerp(b.turn, s) }
+            }
+        }
+    }
+
+    /// Nodes it holds now.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let held = if self.released { &[] } else { &self.nodes[..] };
+        held.iter().map(|&(n, _)| n)
+    }
+
+    /// True once it has let go.
+    pub fn is_released(&self) -> bool {
+        self.released
+    }
+
+    /// Takes hold: called once when the simulation is built.
+    pub(crate) fn take(&self, number: usize, cloth: &mut Cloth) {
+        self.nodes.iter().for_each(|&(n, _)| cloth.hold(n, Some(number)));
+    }
+
+    /// Gives its nodes the velocity that brings them where they should be at `time + h`, or lets go.
+    pub(crate) fn drive(&mut self, cloth: &mut Cloth, time: f64, h: f64) {
+        if self.released {
+            return;
+        }
+        // Half a step of slack: a release at a multiple of the step happens in that step whatever the rounding.
+        if self.release.is_some_and(|release| time + 0.5 * h >= release) {
+            self.nodes.iter().for_each(|&(n, _)| cloth.hold(n, None));
+            self.released = true;
+            self.load = Vec3::ZERO;
+            return;
+        }
+        let key = self.key(time + h);
+        let angle = key.turn.length();
+        for &(n, at) in &self.nodes {
+            let arm = at - self.middle;
+            let arm = if angle > 0.0 { rotate(arm, key.turn / angle, angle) } else { arm };
+            cloth.v[n] = (self.middle + arm + key.shift - cloth.x[n]) / h;
+        }
+    }
+
+    /// Nodes that were split off held ones are held too.
+    pub(crate) fn follow(&mut self, node: NodeId, copy: NodeId) {
+        if let Some(&(_, at)) = self.nodes.iter().find(|&&(n, _)| n == node) {
+            self.nodes.push((copy, at));
+        }
+    }
+
+    /// Records the load from the forces on all nodes.
+    pub(crate) fn weigh(&mut self, force: &[Vec3]) {
+        self.load = self.nodes().map(|n| force[n.0 as usize]).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use ripstop_mesh::{Vec2, generate};
+
+    #[test]
+    fn nodes_arrive_where_the_key_says() {
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [3, 3]).unwrap(), 0.2, Placement::default());
+        let nodes = [NodeId(0), NodeId(2)];
+        let key = |time, shift, turn| Key { time, shift, turn };
+        let keys = vec![
+            key(0.0, Vec3::ZERO, Vec3::ZERO),
+            key(1.0, Vec3::Z, Vec3::Z * std::f64::consts::PI),
+        ];
+        let mut grip = Grip::moving("hand", &nodes, &cloth, keys);
+        grip.take(0, &mut cloth);
+        let h = 0.01;
+        for i in 0..100 {
+            grip.drive(&mut cloth, f64::from(i) * h, h);
+            for n in nodes {
+                let v = cloth.v[n];
+                cloth.x[n] += v * h;
+            }
+        }
+        // Half a turn about the middle of (0,0,0) and (1,0,0), and one metre forward.
+        assert!((cloth.x[nodes[0]] - Vec3::new(1.0, 0.0, 1.0)).length() < 1e-12);
+        assert!((cloth.x[nodes[1]] - Vec3::new(0.0, 0.0, 1.0)).length() < 1e-12);
+    }
+
+    #[test]
+    fn letting_go_frees_the_nodes() {
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [3, 3]).unwrap(), 0.2, Placement::default());
+        let mut grip = Grip::still("hand", &[NodeId(4)], &cloth).until(0.5);
+        grip.take(0, &mut cloth);
+        grip.drive(&mut cloth, 0.49, 0.01);
+        assert!(cloth.is_held(NodeId(4)));
+        grip.drive(&mut cloth, 0.5, 0.01);
+        assert!(!cloth.is_held(NodeId(4)) && cloth.inverse_mass[NodeId(4)] > 0.0);
+        assert_eq!(grip.nodes().count(), 0);
+    }
+}

@@ -1,0 +1,161 @@
+//! Integrators: how positions and velocities advance over one step.
+//!
+//! All of them see a [`Motion`]: the cloth, and its forces as a function of positions and velocities. Held nodes
+//! have inverse mass zero and keep the velocity that their grip gives them, so they arrive where the grip wants them
+//! without any integrator knowing of grips.
+//!
+//! To add one: a file here with an `impl Integrator`, and its arm in the scene reader.
+
+mod euler;
+mod midpoint;
+mod rk4;
+
+pub use euler::Euler;
+pub use midpoint::Midpoint;
+pub use rk4::Rk4;
+
+use crate::cloth::Cloth;
+use crate::math::Vec3;
+use crate::parallel;
+use crate::potential::Forces;
+
+/// A cloth and what moves it.
+pub struct Motion<'a> {
+    /// The cloth to advance.
+    pub cloth: &'a mut Cloth,
+    /// What acts on it.
+    pub forces: &'a mut Forces,
+}
+
+/// A way to advance by one step.
+pub trait Integrator: Send {
+    /// Name in scenes, statistics and errors.
+    fn name(&self) -> &'static str;
+
+    /// Advances positions and velocities by `h` [s].
+    fn advance(&mut self, motion: Motion<'_>, h: f64);
+
+    /// Largest step [s] that is stable for a mode of angular frequency `omega` [1/s] damped at `rate` [1/s];
+    /// infinite if every step is.
+    fn stable_step(&self, omega: f64, rate: f64) -> f64;
+}
+
+/// Accelerations of all nodes: those of held nodes are zero.
+fn accelerate(cloth: &Cloth, forces: &mut Forces, x: &[Vec3], v: &[Vec3], a: &mut [Vec3]) {
+    forces.evaluate(cloth, x, v, a);
+    for (a, w) in a.iter_mut().zip(&*cloth.inverse_mass) {
+        *a *= *w;
+    }
+}
+
+/// out = base + h · slope, row by row.
+fn extrapolate(out: &mut [Vec3], base: &[Vec3], h: f64, slope: &[Vec3]) {
+    parallel::for_each(out, |i, out| *out = base[i] + slope[i] * h);
+}
+
+/// x += h · slope, row by row.
+fn add_scaled(x: &mut [Vec3], h: f64, slope: &[Vec3]) {
+    parallel::for_each(x, |i, x| *x += slope[i] * h);
+}
+
+/// Largest step [s] that keeps a damped oscillator inside the stability region of an explicit scheme that reaches
+/// `imaginary` along the imaginary and `real` along the negative real axis: the smaller of the two limits, which is
+/// safe since both regions are convex there.
+fn explicit_limit(omega: f64, rate: f64, imaginary: f64, real: f64) -> f64 {
+    // rate = τ ω²: the overdamped eigenvalue is at most `rate`.
+    let along = |reach: f64, speed: f64| if speed > 0.0 { reach / speed } else { f64::INFINITY };
+    along(imaginary, omega).min(along(real, rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::fabric::Fabric;
+    use crate::model;
+    use ripstop_mesh::{Vec2, generate};
+
+    /// End state after 0.2 s of a small hanging sheet with all elements.
+    fn end_state(mut integrator: Box<dyn Integrator>, steps: usize) -> Vec<Vec3> {
+        let fabric = Fabric { density: 1.0, stretch: 20.0, shear: 2.0, bend: 0.01, damping: 0.01 };
+        let mut cloth = Cloth::flat(generate::irregular(Vec2::ONE, 0.34, 1).unwrap(), 1.0, Placement::default());
+        cloth.hold(ripstop_mesh::NodeId(0), Some(0));
+        for n in cloth.mesh.nodes() {
+            let p = cloth.x[n];
+            cloth.v[n] = if cloth.is_held(n) { Vec3::ZERO } else { Vec3::new(0.0, 0.0, p.x) };
+        }
+        let mut potentials = model::springs(&fabric, &cloth);
+        potentials.extend(model::Surroundings::default().loads(&cloth));
+        let mut forces = Forces::new(potentials);
+        for _ in 0..steps {
+            integrator.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.2 / steps as f64);
+        }
+        cloth.x.iter().chain(&*cloth.v).copied().collect()
+    }
+
+    fn order(make: fn() -> Box<dyn Integrator>, steps: usize) -> f64 {
+        let exact = end_state(Box::new(Rk4::default()), 4096);
+        let error = |steps| -> f64 {
+            end_state(make(), steps).iter().zip(&exact).map(|(a, b)| (*a - *b).length_squared()).sum::<f64>().sqrt()
+        };
+        (error(steps) / error(2 * steps)).log2()
+    }
+
+    #[test]
+    fn measured_orders_are_one_two_and_four() {
+        for (name, order, expected) in [
+            ("euler", order(|| Box::new(Euler::default()), 400), 1.0),
+            ("midpoint", order(|| Box::new(Midpoint::default()), 100), 2.0),
+            ("rk4", order(|| Box::new(Rk4::default()), 50), 4.0),
+        ] {
+            assert!((order - expected).abs() < 0.15, "{name}: order {order}");
+        }
+    }
+
+    #[test]
+    fn free_fall_is_exact_from_second_order_on() {
+        let makes: [fn() -> Box<dyn Integrator>; 2] = [|| Box::new(Midpoint::default()), || Box::new(Rk4::default())];
+        for make in makes {
+            let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [3, 3]).unwrap(), 0.2, Placement::default());
+            let start = cloth.x.clone();
+            let around = model::Surroundings { viscous: 0.0, ..Default::default() };
+            let mut forces = Forces::new(around.loads(&cloth));
+            let mut integrator = make();
+            for _ in 0..50 {
+                integrator.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.02);
+            }
+            for (a, b) in start.iter().zip(&*cloth.x) {
+                assert!((b.y - a.y + 0.5 * 9.81).abs() < 1e-12, "{}", integrator.name());
+            }
+        }
+    }
+
+    /// How far a node on two springs at right angles is from rest after 400 steps of `share` of the stated limit.
+    fn strays(mut integrator: Box<dyn Integrator>, damping: f64, share: f64) -> f64 {
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [2, 2]).unwrap(), 1.0, Placement::default());
+        for n in [0, 2, 3] {
+            cloth.hold(ripstop_mesh::NodeId(n), Some(0));
+        }
+        let fabric = Fabric { stretch: 100.0, shear: 0.0, bend: 0.0, damping, ..Fabric::default() };
+        let mut forces = Forces::new(model::springs(&fabric, &cloth));
+        cloth.x[ripstop_mesh::NodeId(1)] += Vec3::new(1e-6, 2e-6, 0.0);
+        // Springs of E/2 on a sixth of a kilogram.
+        let (omega, rate) = (f64::sqrt(50.0 * 6.0), damping * 50.0 * 6.0);
+        let h = share * integrator.stable_step(omega, rate);
+        for _ in 0..400 {
+            integrator.advance(Motion { cloth: &mut cloth, forces: &mut forces }, h);
+        }
+        cloth.x[ripstop_mesh::NodeId(1)].distance(Vec3::X)
+    }
+
+    #[test]
+    fn stated_limits_are_stable() {
+        assert!(strays(Box::new(Euler::default()), 0.1, 0.9) < 1e-5);
+        assert!(strays(Box::new(Midpoint::default()), 0.1, 0.9) < 1e-5);
+        assert!(strays(Box::new(Rk4::default()), 0.1, 0.9) < 1e-5);
+        assert!(strays(Box::new(Rk4::default()), 0.0, 0.9) < 1e-5);
+        // And for the undamped scheme of order 4 the limit is sharp.
+        let beyond = strays(Box::new(Rk4::default()), 0.0, 1.15);
+        assert!(beyond.is_nan() || beyond > 1e-2, "{beyond}");
+    }
+}

@@ -1,0 +1,31 @@
+#![doc = include_str!("../../../README.md")]
+//! # The engine
+//!
+//! A [`Simulation`] owns a [`Cloth`] and advances it by [`Simulation::step`], a short list of stages. Models hand
+//! integrators [`potential::Potential`]s; criteria look at [`tear::Fields`] and answer with [`tear::Request`]s; one
+//! resolver turns those into edits of the mesh, and every table follows the edit log.
+//!
+//! Everything is in SI units. The same input gives the same bits on every machine and for any number of threads.
+//! This crate reads no files, prints nothing and looks at no clock.
+
+pub mod cloth;
+pub mod criterion;
+pub mod fabric;
+pub mod grip;
+pub mod integrator;
+pub mod math;
+pub mod model;
+pub mod opening;
+pub mod parallel;
+pub mod plastic;
+pub mod potential;
+pub mod simulation;
+pub mod tear;
+pub mod wind;
+
+pub use cloth::{Cloth, Placement};
+pub use fabric::Fabric;
+pub use grip::{Grip, Key};
+pub use math::{Vec2, Vec3};
+pub use ripstop_mesh as mesh;
+pub use simulation::{Simulation, Snapshot, Stage, StepError, Watch};

@@ -1,0 +1,20 @@
+//! Mass and springs on a triangle mesh: stretch along edges, shear in corners, bending over hinges.
+//!
+//! Source: Phillips 2008 chapter III.B. Parameters: those of [`Fabric`]. Limits: see the manual pages of the
+//! three elements.
+
+use crate::cloth::Cloth;
+use crate::fabric::Fabric;
+use crate::potential::{Bend, ElementSet, Potential, Shear, Stretch};
+
+/// The potentials of a spring sheet. A property that is zero costs nothing.
+pub fn springs(fabric: &Fabric, cloth: &Cloth) -> Vec<Box<dyn Potential>> {
+    let mut potentials: Vec<Box<dyn Potential>> = vec![Box::new(ElementSet::new(Stretch::of(fabric), cloth))];
+    if fabric.shear > 0.0 {
+        potentials.push(Box::new(ElementSet::new(Shear { stiffness: fabric.shear }, cloth)));
+    }
+    if fabric.bend > 0.0 {
+        potentials.push(Box::new(ElementSet::new(Bend { stiffness: fabric.bend }, cloth)));
+    }
+    potentials
+}

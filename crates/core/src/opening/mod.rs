@@ -1,0 +1,33 @@
+//! Openings: what the mesh does where cloth parts.
+//!
+//! An opening is given a node and the pull there, and edits the mesh along the line across the pull. Any opening
+//! works with any criterion.
+//!
+//! To add one: a file here with an `impl Opening`, and its arm in the scene reader.
+
+mod path;
+mod plane;
+mod snap;
+
+pub use path::open_path;
+pub use plane::Plane;
+pub use snap::Snap;
+
+use crate::math::Vec2;
+use ripstop_mesh::{ChangeLog, CornerId, Mesh, NodeId};
+
+/// A way to open the mesh.
+pub trait Opening: Send {
+    /// Name in scenes.
+    fn name(&self) -> &'static str;
+
+    /// Parts the cloth at `node` across `pull` (unit, in the material). Leaves the mesh as it is where there is nothing to
+    /// part.
+    fn open(&self, mesh: &mut Mesh, node: NodeId, pull: Vec2, log: &mut ChangeLog);
+}
+
+/// Direction from a node to the middle of its corner's face, in the material.
+fn towards_face(mesh: &Mesh, c: CornerId) -> Vec2 {
+    let [a, b, d] = [c, c.next(), c.prev()].map(|c| mesh.uv(c));
+    ((b + d) * 0.5 - a).normalize_or_zero()
+}

@@ -1,0 +1,80 @@
+//! A tear by hand: the edges along a line drawn on the material are opened, whatever the load.
+//!
+//! From the node nearest to each point of the line to the node nearest to the next, the cheapest way over edges, where
+//! an edge costs its length times 1 + (distance of its middle from the line / mean edge length)². Source: Phillips
+//! 2008 §III.C.2 ("tears could easily be initiated manually").
+
+use crate::math::Vec2;
+use ripstop_mesh::{ChangeLog, EdgeId, Id, Mesh, NodeId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Opens the edges closest to the polyline `path` [m, material]. A path of one point, or beside the cloth, opens nothing.
+pub fn open_path(mesh: &mut Mesh, path: &[Vec2], log: &mut ChangeLog) {
+    let edges: Vec<EdgeId> = path.windows(2).flat_map(|ends| way(mesh, ends[0], ends[1])).collect();
+    for e in edges {
+        mesh.open_edge(e, log);
+    }
+}
+
+fn nearest(mesh: &Mesh, uv: Vec2) -> NodeId {
+    let far = |n: &NodeId| mesh.node_uv(*n).distance_squared(uv);
+    mesh.nodes().min_by(|a, b| far(a).total_cmp(&far(b))).expect("a mesh has nodes")
+}
+
+fn distance_to_line(p: Vec2, a: Vec2, b: Vec2) -> f64 {
+    let along = b - a;
+    let t = ((p - a).dot(along) / along.length_squared()).clamp(0.0, 1.0);
+    p.distance(a + along * t)
+}
+
+/// Dijkstra's search for the cheapest way from near `a` to near `b`.
+fn way(mesh: &Mesh, a: Vec2, b: Vec2) -> Vec<EdgeId> {
+    let (start, goal) = (nearest(mesh, a), nearest(mesh, b));
+    let mean = mesh.edges().map(|e| mesh.edge_length(e)).sum::<f64>() / mesh.edge_count() as f64;
+    let cost = |e: EdgeId| {
+        let c = mesh.edge_corner(e);
+        let off = distance_to_line((mesh.uv(c) + mesh.uv(c.next())) * 0.5, a, b) / mean;
+        mesh.edge_length(e) * (1.0 + off * off)
+    };
+    let mut best: Vec<(f64, Option<(EdgeId, NodeId)>)> = vec![(f64::INFINITY, None); mesh.node_count()];
+    // Costs are not negative, so their bits are in the same order as their values.
+    let mut queue = BinaryHeap::from([Reverse((0u64, start))]);
+    best[start.index()].0 = 0.0;
+    while let Some(Reverse((bits, n))) = queue.pop() {
+        if n == goal {
+            break;
+        }
+        if f64::from_bits(bits) > best[n.index()].0 {
+            continue;
+        }
+        for (e, _) in crate::criterion::star(mesh, n) {
+            let [p, q] = mesh.edge_nodes(e);
+            let to = if p == n { q } else { p };
+            let total = f64::from_bits(bits) + cost(e);
+            if total < best[to.index()].0 {
+                best[to.index()] = (total, Some((e, n)));
+                queue.push(Reverse((total.to_bits(), to)));
+            }
+        }
+    }
+    let back = |(_, from): &(EdgeId, NodeId)| best[from.index()].1;
+    std::iter::successors(best[goal.index()].1, back).map(|(e, _)| e).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ripstop_mesh::{generate, pieces};
+
+    #[test]
+    fn a_line_across_the_sheet_parts_it_along_the_line() {
+        let mut mesh = generate::irregular(Vec2::ONE, 0.05, 4).unwrap();
+        open_path(&mut mesh, &[Vec2::new(0.0, 0.2), Vec2::new(0.5, 0.3), Vec2::new(1.0, 0.9)], &mut ChangeLog::new());
+        mesh.check().unwrap();
+        let areas = pieces(&mesh).areas;
+        // Below the line: 0.5 · 0.25 + 0.5 · 0.6 = 0.425; the edges wander by less than half a spacing about it.
+        assert_eq!(areas.len(), 2);
+        assert!((areas[1] - 0.425).abs() < 0.025, "{areas:?}");
+    }
+}

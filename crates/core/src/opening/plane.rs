@@ -1,0 +1,54 @@
+//! Opening `plane`: faces on either side of the plane across the pull go to either node.
+//!
+//! Every face at the node lies on the side of its middle; the edges between faces of different sides are opened.
+//!
+//! Source: Souza 2014 as told by Bartels 2014 §5 and his Fig. 1. Limits: if all faces lie on one side nothing happens.
+
+use super::{Opening, towards_face};
+use crate::math::Vec2;
+use ripstop_mesh::{ChangeLog, Mesh, NodeId};
+
+/// Splits a node by a plane.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plane;
+
+impl Opening for Plane {
+    fn name(&self) -> &'static str {
+        "plane"
+    }
+
+    fn open(&self, mesh: &mut Mesh, node: NodeId, pull: Vec2, log: &mut ChangeLog) {
+        let front = |c| towards_face(mesh, c).dot(pull) > 0.0;
+        let between: Vec<_> = mesh
+            .fan(node)
+            .filter(|&c| mesh.twin(c).is_some_and(|d| front(c) != front(d.next())))
+            .map(|c| mesh.edge(c))
+            .collect();
+        for e in between {
+            mesh.open_edge(e, log);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ripstop_mesh::generate;
+
+    #[test]
+    fn one_node_is_doubled_and_every_face_is_on_its_side() {
+        for degrees in [0.0, 20.0, 45.0, 110.0, 170.0] {
+            let mut mesh = generate::irregular(Vec2::ONE, 0.2, 4).unwrap();
+            let node = mesh.nodes().find(|&n| mesh.node_uv(n).distance(Vec2::splat(0.5)) < 0.12).unwrap();
+            let pull = Vec2::from_angle(f64::to_radians(degrees));
+            let nodes = mesh.node_count();
+            Plane.open(&mut mesh, node, pull, &mut ChangeLog::new());
+            mesh.check().unwrap();
+            assert_eq!(mesh.node_count(), nodes + 1);
+            let copy = NodeId(nodes as u32);
+            let side = |n| mesh.fan(n).map(|c| towards_face(&mesh, c).dot(pull) > 0.0).collect::<Vec<_>>();
+            let (a, b) = (side(node), side(copy));
+            assert!(a.iter().all(|s| *s == a[0]) && b.iter().all(|s| *s != a[0]), "{a:?} {b:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Loops that may run on several threads and give the same bits for any number of them.
+//!
+//! Work is divided into chunks of a fixed size; each chunk writes only its own rows, and sums are taken per chunk
+//! and then in the order of the chunks. So the result depends on the chunk size, never on who computed a chunk.
+
+use rayon::prelude::*;
+
+/// Rows per chunk: large enough that handing out a chunk (about 1 µs) is small beside its work.
+const CHUNK: usize = 1024;
+
+/// Calls `work(i, &mut rows[i])` for every row.
+pub fn for_each<T: Send>(rows: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
+    let chunk = |(index, rows): (usize, &mut [T])| {
+        for (k, row) in rows.iter_mut().enumerate() {
+            work(index * CHUNK + k, row);
+        }
+    };
+    if rows.len() <= CHUNK || rayon::current_num_threads() == 1 {
+        rows.chunks_mut(CHUNK).enumerate().for_each(chunk);
+    } else {
+        rows.par_chunks_mut(CHUNK).enumerate().for_each(chunk);
+    }
+}
+
+/// The sum of `term(i)` over `0..count`, chunk by chunk.
+pub fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let chunk = |index: usize| (index * CHUNK..count.min((index + 1) * CHUNK)).map(&term).sum::<f64>();
+    let chunks = count.div_ceil(CHUNK);
+    if chunks <= 1 || rayon::current_num_threads() == 1 {
+        (0..chunks).map(chunk).sum()
+    } else {
+        let parts: Vec<f64> = (0..chunks).into_par_iter().map(chunk).collect();
+        parts.into_iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        let compute = || {
+            let mut rows = vec![0.0; 10_000];
+            for_each(&mut rows, |i, x| *x = 1.0 / (i as f64 + 0.3));
+            (rows.clone(), sum(rows.len(), |i| rows[i]).to_bits())
+        };
+        let pool = |n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
+        assert_eq!(pool(1).install(compute), pool(3).install(compute));
+    }
+}

@@ -1,0 +1,136 @@
+//! Springs on the angle between neighbouring faces: resistance to bending out of plane.
+//!
+//! F_l = −M / r_l · n̂_l,  F_k = −M / r_k · n̂_k,  M = κ θ;  the edge's ends take the opposite, shared by the lever rule
+//!
+//! | symbol | code | unit | meaning |
+//! |---|---|---|---|
+//! | θ | `angle` | rad | angle between the normals of the two faces, zero when flat |
+//! | r_l, r_k | | m | distance of the outer nodes from the edge |
+//! | κ | `stiffness` | N·m | 3 B l² / (A₁ + A₂) (Grinspun 2003) |
+//! | B | `fabric.bend` | N·m | bending stiffness of the fabric |
+//! | l, A₁, A₂ | | m, m² | edge and areas of its two faces in the material |
+//!
+//! Source: Phillips 2008 eqs. 15–18. Deviations: κ is scaled by the hinge, so that one fabric has one stiffness on
+//! any mesh; eq. 17 gives node i the share d_l/|e_ij| of F_l with d_l measured from i, which leaves a net torque: by the lever
+//! rule that share is j's, and i has 1 − d_l/|e_ij|. Cloth is woven flat: the rest angle is zero.
+
+use super::{Element, Row};
+use crate::cloth::Cloth;
+use crate::math::{Vec3, atan2};
+use ripstop_mesh::EdgeId;
+
+/// Springs on hinges.
+pub struct Bend {
+    /// Bending stiffness B [N·m].
+    pub stiffness: f64,
+}
+
+/// Rest values of one hinge.
+#[derive(Clone, Copy, Default)]
+pub struct Hinge {
+    stiffness: f64,
+    /// Smaller of the two heights over the edge, squared [m²], for the bound of the stiffness.
+    height_squared: f64,
+}
+
+/// Nodes: the two ends of the edge, then the outer node of the face that runs along it and of the other face.
+type Nodes = [Vec3; 4];
+
+/// Edge vector, and the two normals with twice the area as length. Both point to the same side when flat.
+#[inline]
+fn frame(x: &Nodes) -> (Vec3, Vec3, Vec3) {
+    let edge = x[1] - x[0];
+    (edge, edge.cross(x[2] - x[0]), (x[3] - x[0]).cross(edge))
+}
+
+#[inline]
+fn angle(edge: Vec3, n1: Vec3, n2: Vec3) -> f64 {
+    atan2(n1.cross(n2).dot(edge) / edge.length(), n1.dot(n2))
+}
+
+impl Element<4> for Bend {
+    type Key = EdgeId;
+    type Rest = Hinge;
+    const NAME: &'static str = "bend";
+
+    fn row(&self, cloth: &Cloth, e: EdgeId) -> Option<Row<4, Hinge>> {
+        let mesh = &cloth.mesh;
+        let c = mesh.edge_corner(e);
+        let d = mesh.twin(c)?;
+        let [a, b] = mesh.edge_nodes(e);
+        let (area, other) = (mesh.face_area(c.face()).abs(), mesh.face_area(d.face()).abs());
+        let length_squared = cloth.woven[e] * cloth.woven[e];
+        let low = 2.0 * area.min(other);
+        let rest = Hinge {
+            stiffness: 3.0 * self.stiffness * length_squared / (area + other),
+            height_squared: low * low / length_squared,
+        };
+        Some(([a, b, mesh.node(c.prev()), mesh.node(d.prev())], rest))
+    }
+
+    fn energy(&self, rest: &Hinge, x: &Nodes) -> f64 {
+        let (edge, n1, n2) = frame(x);
+        let turned = angle(edge, n1, n2);
+        0.5 * rest.stiffness * turned * turned
+    }
+
+    #[inline]
+    fn force(&self, rest: &Hinge, x: &Nodes, _v: &Nodes) -> Nodes {
+        let (edge, n1, n2) = frame(x);
+        let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
+        if s1 == 0.0 || s2 == 0.0 || length_squared == 0.0 {
+            return [Vec3::ZERO; 4];
+        }
+        let length = length_squared.sqrt();
+        let moment = rest.stiffness * angle(edge, n1, n2);
+        // n / |n|² · |e| is the unit normal over the height.
+        let on_2 = n1 * (moment * length / s1);
+        let on_3 = n2 * (moment * length / s2);
+        let share_2 = (x[2] - x[0]).dot(edge) / length_squared;
+        let share_3 = (x[3] - x[0]).dot(edge) / length_squared;
+        let on_1 = -(on_2 * share_2 + on_3 * share_3);
+        [-(on_1 + on_2 + on_3), on_1, on_2, on_3]
+    }
+
+    fn bounds(&self, rest: &Hinge) -> (f64, f64) {
+        (4.0 * rest.stiffness / rest.height_squared, 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::laws;
+    use super::*;
+
+    const FOLDED: Nodes = [
+        Vec3::new(0.0, 0.0, 0.0),
+        Vec3::new(0.2, 1.0, 0.1),
+        Vec3::new(-0.8, 0.4, 0.3),
+        Vec3::new(0.9, 0.7, -0.5),
+    ];
+    const HINGE: Hinge = Hinge { stiffness: 2.0, height_squared: 1.0 };
+
+    #[test]
+    fn obeys_the_laws() {
+        let bend = Bend { stiffness: 1.0 };
+        laws::force_is_the_gradient(&bend, &HINGE, FOLDED, 2.0);
+        laws::balanced(FOLDED, bend.force(&HINGE, &FOLDED, &[Vec3::ZERO; 4]), 2.0);
+        let mut upside_down = FOLDED;
+        upside_down.swap(2, 3);
+        laws::force_is_the_gradient(&bend, &HINGE, upside_down, 2.0);
+    }
+
+    #[test]
+    fn flat_is_at_rest_whatever_its_shape() {
+        let flat = FOLDED.map(|p| Vec3::new(p.x * 1.2 + p.y * 0.3, p.y, 0.0));
+        assert!(Bend { stiffness: 1.0 }.energy(&HINGE, &flat) < 1e-25);
+    }
+
+    #[test]
+    fn a_fold_wants_to_open() {
+        let bend = Bend { stiffness: 1.0 };
+        let force = bend.force(&HINGE, &FOLDED, &[Vec3::ZERO; 4]);
+        let opened: Nodes = std::array::from_fn(|k| FOLDED[k] + force[k] * 1e-3);
+        assert!(bend.energy(&HINGE, &opened) < bend.energy(&HINGE, &FOLDED));
+    }
+}

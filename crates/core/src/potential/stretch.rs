@@ -1,0 +1,140 @@
+//! Damped springs along the edges: resistance to stretch.
+//!
+//! F_a = (k (l − l₀) + d ḽ) ê,  F_b = −F_a,  ḽ = (v_b − v_a)·ê,  ê from a to b
+//!
+//! | symbol | code | unit | meaning |
+//! |---|---|---|---|
+//! | l₀ | `rest` | m | rest length now, after plastic flow |
+//! | k | `stiffness` | N/m | Σ over the one or two faces of the edge of E A / l₀² |
+//! | d | `damping` | N·s/m | τ k |
+//! | E | `fabric.stretch` | N/m | membrane stiffness of the fabric |
+//! | τ | `fabric.damping` | s | dashpot over spring |
+//! | A | | m² | material area of the face |
+//!
+//! Source: Phillips 2008 eqs. 10–11, Bartels 2014 eq. 4. Deviations: with ê from i to j the printed sign of P's eq. 10
+//! pushes a stretched pair apart; here a stretched spring pulls its ends together. P and B give every spring the
+//! same k; here k follows from the faces (Van Gelder 1998), so that one fabric has one stiffness on any mesh: in
+//! equilateral triangles k = √3/2 · E, which is exactly a sheet of Young's modulus E and Poisson's ratio 1/3. Stiffness
+//! belongs to the half-edge: a lip keeps its own half, so opening an edge keeps the energy.
+//!
+//! Limits: Poisson's ratio is that of the lattice, about 1/3.
+
+use super::{Element, Row};
+use crate::cloth::Cloth;
+use crate::fabric::Fabric;
+use crate::math::Vec3;
+use ripstop_mesh::EdgeId;
+
+/// Damped springs along the edges.
+pub struct Stretch {
+    /// Membrane stiffness E [N/m].
+    pub stiffness: f64,
+    /// Dashpot over spring τ [s].
+    pub damping: f64,
+}
+
+impl Stretch {
+    /// The stretch of this fabric.
+    pub fn of(fabric: &Fabric) -> Self {
+        Self { stiffness: fabric.stretch, damping: fabric.damping }
+    }
+}
+
+/// Rest values of one spring.
+#[derive(Clone, Copy, Default)]
+pub struct Spring {
+    rest: f64,
+    stiffness: f64,
+    damping: f64,
+}
+
+impl Element<2> for Stretch {
+    type Key = EdgeId;
+    type Rest = Spring;
+    const NAME: &'static str = "stretch";
+
+    fn row(&self, cloth: &Cloth, e: EdgeId) -> Option<Row<2, Spring>> {
+        let mesh = &cloth.mesh;
+        let c = mesh.edge_corner(e);
+        let area: f64 = [Some(c), mesh.twin(c)].into_iter().flatten().map(|c| mesh.face_area(c.face()).abs()).sum();
+        let stiffness = self.stiffness * area / (cloth.woven[e] * cloth.woven[e]);
+        Some((mesh.edge_nodes(e), Spring { rest: cloth.rest[e], stiffness, damping: self.damping * stiffness }))
+    }
+
+    #[inline]
+    fn energy(&self, s: &Spring, x: &[Vec3; 2]) -> f64 {
+        let stretch = x[0].distance(x[1]) - s.rest;
+        0.5 * s.stiffness * stretch * stretch
+    }
+
+    #[inline]
+    fn force(&self, s: &Spring, x: &[Vec3; 2], v: &[Vec3; 2]) -> [Vec3; 2] {
+        let along = x[1] - x[0];
+        let length = along.length();
+        if length == 0.0 {
+            return [Vec3::ZERO; 2];
+        }
+        let unit = along / length;
+        let pull = unit * (s.stiffness * (length - s.rest) + s.damping * (v[1] - v[0]).dot(unit));
+        [pull, -pull]
+    }
+
+    fn bounds(&self, s: &Spring) -> (f64, f64) {
+        // Both ends move against each other: Gershgorin's bound of the pair is twice the constant.
+        (2.0 * s.stiffness, 2.0 * s.damping)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::laws;
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::potential::{ElementSet, Potential};
+    use ripstop_mesh::{ChangeLog, Vec2, generate};
+
+    const SPRING: Spring = Spring { rest: 1.0, stiffness: 50.0, damping: 2.0 };
+    const X: [Vec3; 2] = [Vec3::new(0.1, 0.2, -0.3), Vec3::new(1.2, 0.7, 0.4)];
+
+    #[test]
+    fn obeys_the_laws() {
+        let stretch = Stretch { stiffness: 1.0, damping: 0.0 };
+        laws::force_is_the_gradient(&stretch, &SPRING, X, 50.0);
+        let v = [Vec3::new(0.3, -1.0, 0.0), Vec3::new(-0.5, 0.2, 0.9)];
+        laws::balanced(X, stretch.force(&SPRING, &X, &v), 50.0);
+    }
+
+    #[test]
+    fn a_stretched_spring_pulls_its_ends_together() {
+        let [f, _] = Stretch { stiffness: 1.0, damping: 0.0 }.force(&SPRING, &X, &[Vec3::ZERO; 2]);
+        assert!(f.dot(X[1] - X[0]) > 0.0);
+    }
+
+    #[test]
+    fn a_sheet_has_the_stiffness_of_its_fabric_on_any_mesh() {
+        // Uniform isotropic strain s in springs: energy per area = ½ E s² · Σ edges of a face (3 per face) = 1.5 E s².
+        for mesh in [generate::grid(Vec2::ONE, [9, 9]).unwrap(), generate::irregular(Vec2::ONE, 0.1, 2).unwrap()] {
+            let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
+            let set = ElementSet::new(Stretch { stiffness: 1000.0, damping: 0.0 }, &cloth);
+            cloth.x.iter_mut().for_each(|x| *x *= 1.01);
+            assert!((set.energy(&cloth) - 1.5 * 1000.0 * 1e-4).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn opening_edges_keeps_the_energy() {
+        let mut cloth = Cloth::flat(generate::irregular(Vec2::ONE, 0.2, 5).unwrap(), 0.2, Placement::default());
+        let stretched = |mut c: Cloth| {
+            c.x.iter_mut().for_each(|x| *x = Vec3::new(x.x * 1.1 + 0.02 * x.y, x.y * 0.95, x.x * x.y * 0.1));
+            ElementSet::new(Stretch { stiffness: 500.0, damping: 0.0 }, &c).energy(&c)
+        };
+        let before = stretched(cloth.clone());
+        let mut log = ChangeLog::new();
+        for e in cloth.mesh.edges().step_by(3) {
+            cloth.mesh.open_edge(e, &mut log);
+        }
+        cloth.follow(&log);
+        let after = stretched(cloth);
+        assert!((after / before - 1.0).abs() < 1e-12, "{before} J became {after} J");
+    }
+}

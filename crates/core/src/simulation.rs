@@ -1,0 +1,426 @@
+//! The step.
+
+use crate::cloth::{Cloth, Touched};
+use crate::grip::Grip;
+use crate::integrator::{Integrator, Motion};
+use crate::math::{Fingerprint, Vec3};
+use crate::plastic::Plasticity;
+use crate::potential::{Forces, Potential};
+use crate::tear::{Event, HandTear, Policy, Tearing, tear_by_hand};
+use ripstop_mesh::{Change, ChangeLog, NodeId};
+use serde::{Deserialize, Serialize};
+
+/// The stages of a step, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Grips and wind move on; grips let go.
+    Drive,
+    /// Positions and velocities advance.
+    Integrate,
+    /// Strain is measured, cloth flows, the criterion looks for tears.
+    Measure,
+    /// Requests become edits of the mesh.
+    Tear,
+    /// Every table follows the edits.
+    Follow,
+    /// The clock moves on, events get their time.
+    Record,
+}
+
+impl Stage {
+    /// All stages in order.
+    pub const ALL: [Self; 6] = [Self::Drive, Self::Integrate, Self::Measure, Self::Tear, Self::Follow, Self::Record];
+
+    /// Name in profiles and errors.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Drive => "drive",
+            Self::Integrate => "integrate",
+            Self::Measure => "measure",
+            Self::Tear => "tear",
+            Self::Follow => "follow",
+            Self::Record => "record",
+        }
+    }
+}
+
+/// Is told of every stage as it begins: a clock outside the engine, for profiles.
+pub trait Watch {
+    /// `stage` begins, and with it the one before ends.
+    fn enter(&mut self, stage: Stage);
+}
+
+/// Nobody watches.
+impl Watch for () {
+    fn enter(&mut self, _stage: Stage) {}
+}
+
+/// Why a step could not be taken. The state is then not to be used any more.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StepError {
+    /// A position or velocity is not a number.
+    #[error("step {step} (t = {time:.4} s): node {node} became non-finite in `{}`", stage.name())]
+    NotFinite {
+        /// Step, from zero.
+        step: u64,
+        /// Time at its beginning [s].
+        time: f64,
+        /// First such node.
+        node: NodeId,
+        /// Stage after which it was found.
+        stage: Stage,
+    },
+    /// A node crossed more than the whole cloth in one step: the step is too large for the stiffness.
+    #[error("step {step} (t = {time:.4} s): node {node} flies at {speed:.0} m/s after `{}`, across the whole cloth in one step", stage.name())]
+    Exploded {
+        /// Step, from zero.
+        step: u64,
+        /// Time at its beginning [s].
+        time: f64,
+        /// First such node.
+        node: NodeId,
+        /// Its speed [m/s].
+        speed: f64,
+        /// Stage after which it was found.
+        stage: Stage,
+    },
+}
+
+/// What a checkpoint keeps: with the same scene, everything that the rest of a run depends on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    cloth: Cloth,
+    grips: Vec<Grip>,
+    step: u64,
+    hand_done: usize,
+    tears: u64,
+}
+
+/// A cloth in motion.
+pub struct Simulation {
+    cloth: Cloth,
+    forces: Forces,
+    integrator: Box<dyn Integrator>,
+    grips: Vec<Grip>,
+    tearing: Option<Tearing>,
+    plasticity: Option<Plasticity>,
+    hand_tears: Vec<HandTear>,
+    hand_done: usize,
+    h: f64,
+    step: u64,
+    tears: u64,
+    reach: f64,
+    log: ChangeLog,
+    events: Vec<Event>,
+    described: usize,
+    force: Vec<Vec3>,
+    start: (Vec<Vec3>, Vec<Vec3>),
+}
+
+impl Simulation {
+    /// A cloth moved by `potentials` through an integrator in steps of `h` [s].
+    pub fn new(cloth: Cloth, potentials: Vec<Box<dyn Potential>>, integrator: impl Integrator + 'static, h: f64) -> Self {
+        Self::boxed(cloth, potentials, Box::new(integrator), h)
+    }
+
+    /// The same for an integrator chosen at run time.
+    pub fn boxed(cloth: Cloth, potentials: Vec<Box<dyn Potential>>, integrator: Box<dyn Integrator>, h: f64) -> Self {
+        let reach = cloth.extent();
+        Self {
+            forces: Forces::new(potentials),
+            cloth,
+            integrator,
+            grips: Vec::new(),
+            tearing: None,
+            plasticity: None,
+            hand_tears: Vec::new(),
+            hand_done: 0,
+            h,
+            step: 0,
+            tears: 0,
+            reach,
+            log: ChangeLog::new(),
+            events: Vec::new(),
+            described: 0,
+            force: Vec::new(),
+            start: Default::default(),
+        }
+    }
+
+    /// Adds a grip, which takes hold at once.
+    pub fn grip(mut self, grip: Grip) -> Self {
+        grip.take(self.grips.len(), &mut self.cloth);
+        self.grips.push(grip);
+        self
+    }
+
+    /// Lets the cloth tear.
+    pub fn tearing(mut self, mut tearing: Tearing) -> Self {
+        tearing.resistance.follow(&self.cloth);
+        self.tearing = Some(tearing);
+        self
+    }
+
+    /// Lets the cloth yield.
+    pub fn plasticity(mut self, plasticity: Plasticity) -> Self {
+        self.plasticity = Some(plasticity);
+        self
+    }
+
+    /// Adds a tear by hand.
+    pub fn tear_by_hand(mut self, hand: HandTear) -> Self {
+        self.hand_tears.push(hand);
+        self.hand_tears.sort_by(|a, b| a.time.total_cmp(&b.time));
+        self
+    }
+
+    /// Advances by one step.
+    pub fn step(&mut self) -> Result<(), StepError> {
+        self.step_watched(&mut ())
+    }
+
+    /// Advances by one step and tells `watch` of every stage.
+    pub fn step_watched(&mut self, watch: &mut dyn Watch) -> Result<(), StepError> {
+        self.drive(watch);
+        match self.tearing.as_ref().map(|t| t.policy) {
+            None => self.integrate(self.h, watch)?,
+            Some(Policy::EndOfStep { rounds }) => {
+                self.integrate(self.h, watch)?;
+                for _ in 0..rounds {
+                    if !self.measure(watch) {
+                        break;
+                    }
+                    self.tear(watch);
+                    self.follow(self.h, watch);
+                }
+            }
+            Some(Policy::FirstTear { limit }) => {
+                let mut left = self.h;
+                for _ in 0..limit {
+                    self.remember();
+                    self.integrate(left, watch)?;
+                    if !self.measure(watch) {
+                        left = 0.0;
+                        break;
+                    }
+                    let share = self.go_back(watch);
+                    self.integrate(share * left, watch)?;
+                    left -= share * left;
+                    self.tear(watch);
+                    self.follow(self.h - left, watch);
+                }
+                self.integrate(left, watch)?;
+            }
+        }
+        self.flow(watch);
+        self.record(watch);
+        Ok(())
+    }
+
+    fn drive(&mut self, watch: &mut dyn Watch) {
+        watch.enter(Stage::Drive);
+        self.events.clear();
+        self.described = 0;
+        let (time, h) = (self.time(), self.h);
+        for grip in &mut self.grips {
+            grip.drive(&mut self.cloth, time, h);
+        }
+        for potential in &mut self.forces.potentials {
+            potential.set_time(time);
+        }
+        // Tears by hand come first, so that they are in the forces of this step.
+        while let Some(hand) = self.hand_tears.get(self.hand_done).filter(|hand| hand.time < time + 0.5 * h) {
+            tear_by_hand(&mut self.cloth, hand, &mut self.log, &mut self.events);
+            self.hand_done += 1;
+        }
+        if !self.log.is_empty() {
+            self.follow(0.0, watch);
+        }
+    }
+
+    fn integrate(&mut self, h: f64, watch: &mut dyn Watch) -> Result<(), StepError> {
+        if h <= 0.0 {
+            return Ok(());
+        }
+        watch.enter(Stage::Integrate);
+        self.integrator.advance(Motion { cloth: &mut self.cloth, forces: &mut self.forces }, h);
+        self.check(Stage::Integrate)
+    }
+
+    /// True if there is something to tear.
+    fn measure(&mut self, watch: &mut dyn Watch) -> bool {
+        watch.enter(Stage::Measure);
+        let Some(tearing) = &mut self.tearing else { return false };
+        tearing.measure(&self.cloth);
+        !tearing.requests.is_empty()
+    }
+
+    fn tear(&mut self, watch: &mut dyn Watch) {
+        watch.enter(Stage::Tear);
+        if let Some(tearing) = &self.tearing {
+            tearing.resolve(&mut self.cloth, &mut self.log, &mut self.events);
+        }
+    }
+
+    /// Brings all tables up to date with the edits, and dates their events `since` [s] into the step.
+    fn follow(&mut self, since: f64, watch: &mut dyn Watch) {
+        watch.enter(Stage::Follow);
+        self.cloth.follow(&self.log);
+        self.forces.follow(&self.cloth, &Touched::by(&self.cloth.mesh, &self.log));
+        for change in &self.log {
+            if let Change::NodeSplit { node, copy } = *change {
+                self.grips.iter_mut().for_each(|grip| grip.follow(node, copy));
+            }
+        }
+        if let Some(tearing) = &mut self.tearing {
+            tearing.resistance.follow(&self.cloth);
+        }
+        self.log.clear();
+        let (time, step) = (self.time() + since, self.step);
+        for event in &mut self.events[self.described..] {
+            (event.time, event.step) = (time, step);
+        }
+        self.described = self.events.len();
+    }
+
+    fn flow(&mut self, watch: &mut dyn Watch) {
+        let Some(plasticity) = &self.plasticity else { return };
+        watch.enter(Stage::Measure);
+        if let Some(touched) = plasticity.flow(&mut self.cloth) {
+            self.forces.follow(&self.cloth, &touched);
+        }
+    }
+
+    fn record(&mut self, watch: &mut dyn Watch) {
+        watch.enter(Stage::Record);
+        self.tears += self.events.len() as u64;
+        self.step += 1;
+    }
+
+    fn remember(&mut self) {
+        let (x, v) = &mut self.start;
+        x.clear();
+        x.extend_from_slice(&self.cloth.x);
+        v.clear();
+        v.extend_from_slice(&self.cloth.v);
+    }
+
+    /// Restores the remembered state, and returns after which share of the way the first tear comes.
+    fn go_back(&mut self, watch: &mut dyn Watch) -> f64 {
+        watch.enter(Stage::Measure);
+        self.cloth.x.copy_from_slice(&self.start.0);
+        self.cloth.v.copy_from_slice(&self.start.1);
+        self.tearing.as_mut().map_or(1.0, |tearing| tearing.keep_earliest(&self.cloth))
+    }
+
+    fn check(&self, stage: Stage) -> Result<(), StepError> {
+        let (step, time, limit) = (self.step, self.time(), self.reach / self.h);
+        for node in self.cloth.mesh.nodes() {
+            let speed_squared = self.cloth.v[node].length_squared();
+            if !(self.cloth.x[node].is_finite() && speed_squared.is_finite()) {
+                return Err(StepError::NotFinite { step, time, node, stage });
+            }
+            if speed_squared > limit * limit && !self.cloth.is_held(node) {
+                return Err(StepError::Exploded { step, time, node, speed: speed_squared.sqrt(), stage });
+            }
+        }
+        Ok(())
+    }
+
+    /// Time at the end of the last step [s].
+    pub fn time(&self) -> f64 {
+        self.step as f64 * self.h
+    }
+    /// Steps taken.
+    pub fn step_count(&self) -> u64 {
+        self.step
+    }
+    /// Length of a step [s].
+    pub fn step_length(&self) -> f64 {
+        self.h
+    }
+    /// The cloth.
+    pub fn cloth(&self) -> &Cloth {
+        &self.cloth
+    }
+    /// The grips.
+    pub fn grips(&self) -> &[Grip] {
+        &self.grips
+    }
+    /// Edges opened so far.
+    pub fn tear_count(&self) -> u64 {
+        self.tears
+    }
+    /// Edges opened in the last step.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+    /// How it tears, if it does.
+    pub fn tears_by(&self) -> Option<&Tearing> {
+        self.tearing.as_ref()
+    }
+    /// Potentials with their energies [J], the kinetic one last.
+    pub fn energies(&self) -> Vec<(&'static str, f64)> {
+        let stored = self.forces.potentials.iter().map(|p| (p.name(), p.energy(&self.cloth)));
+        stored.chain([("kinetic", self.cloth.kinetic_energy())]).collect()
+    }
+
+    /// Evaluates the forces once more and notes the load on every grip.
+    pub fn weigh_grips(&mut self) {
+        self.force.resize(self.cloth.x.len(), Vec3::ZERO);
+        self.forces.evaluate(&self.cloth, &self.cloth.x, &self.cloth.v, &mut self.force);
+        for grip in &mut self.grips {
+            grip.weigh(&self.force);
+        }
+    }
+
+    /// An estimate of the largest step [s] with which the integrator is stable. Never too large by much; it may be half of
+    /// what would still do.
+    pub fn stable_step(&self) -> f64 {
+        let (omega, rate) = self.forces.rates(&self.cloth);
+        self.integrator.stable_step(omega, rate)
+    }
+
+    /// Fingerprint of the state: equal for runs that agree in every bit.
+    pub fn state_hash(&self) -> u64 {
+        let mut print = Fingerprint::default();
+        for n in self.cloth.mesh.nodes() {
+            print.vector(self.cloth.x[n]);
+            print.vector(self.cloth.v[n]);
+        }
+        for c in self.cloth.mesh.corners() {
+            print.word(u64::from(self.cloth.mesh.node(c).0));
+        }
+        for rest in self.cloth.rest.iter() {
+            print.word(rest.to_bits());
+        }
+        print.value()
+    }
+
+    /// Everything a checkpoint has to keep.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            cloth: self.cloth.clone(),
+            grips: self.grips.clone(),
+            step: self.step,
+            hand_done: self.hand_done,
+            tears: self.tears,
+        }
+    }
+
+    /// Goes on from a checkpoint of the same scene, bit for bit.
+    pub fn restore(&mut self, snapshot: Snapshot) {
+        let Snapshot { cloth, grips, step, hand_done, tears } = snapshot;
+        (self.cloth, self.grips, self.step, self.hand_done, self.tears) = (cloth, grips, step, hand_done, tears);
+        let all = Touched {
+            nodes: self.cloth.mesh.nodes().collect(),
+            edges: self.cloth.mesh.edges().collect(),
+            faces: self.cloth.mesh.faces().collect(),
+            topology: true,
+        };
+        self.forces.follow(&self.cloth, &all);
+        if let Some(tearing) = &mut self.tearing {
+            tearing.resistance.follow(&self.cloth);
+        }
+    }
+}

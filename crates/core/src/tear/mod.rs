@@ -1,0 +1,198 @@
+//! Tearing: fields → criterion → requests → one resolver → changes.
+
+mod event;
+mod resistance;
+
+pub use event::{Cause, Event};
+pub use resistance::{Resistance, StrengthMap};
+
+use crate::cloth::Cloth;
+use crate::criterion::{Criterion, View};
+use crate::math::Vec2;
+use crate::opening::{Opening, open_path};
+use crate::parallel;
+use ripstop_mesh::{ChangeLog, Column, EdgeId, NodeId};
+use serde::{Deserialize, Serialize};
+
+/// What a criterion or a tool may ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// The cloth at `node` is pulled apart along `pull` (unit, material) with load over resistance `ratio`.
+    Part {
+        /// Where.
+        node: NodeId,
+        /// Direction of the pull; the tear runs across it.
+        pull: Vec2,
+        /// Load over resistance ω.
+        ratio: f64,
+    },
+    /// Open the cloth along a line on the material [m], whatever the load.
+    Along {
+        /// Points of the line.
+        path: Vec<Vec2>,
+    },
+}
+
+impl Request {
+    /// Load over resistance; infinite for a tear by hand.
+    pub fn ratio(&self) -> f64 {
+        match self {
+            Self::Part { ratio, .. } => *ratio,
+            Self::Along { .. } => f64::INFINITY,
+        }
+    }
+
+    /// Sorts by ratio, largest first, then by place: a total order, so results don't depend on who asked first.
+    fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let place = |r: &Self| match r {
+            Self::Part { node, pull, .. } => (node.0, pull.x.to_bits(), pull.y.to_bits()),
+            Self::Along { .. } => (0, 0, 0),
+        };
+        other.ratio().total_cmp(&self.ratio()).then(place(self).cmp(&place(other)))
+    }
+}
+
+/// When within a step tears happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Policy {
+    /// At the end of the step, in at most so many rounds of measuring and tearing.
+    EndOfStep {
+        /// Rounds.
+        rounds: u32,
+    },
+    /// At the instant of the first tear, one at a time, at most so many per step: the step goes back to where it passed ω = 1
+    /// and on from there (Phillips 2008 eq. 31, with the ratio interpolated between the ends of the step instead of
+    /// taken as zero at its beginning).
+    FirstTear {
+        /// Tears per step.
+        limit: u32,
+    },
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::FirstTear { limit: 8 }
+    }
+}
+
+/// Quantities that criteria look at, measured from the state.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    /// Total strain of every edge.
+    pub edge_strain: Column<EdgeId, f64>,
+    /// Largest strain of the edges of a node's faces' own half-edges; a quick bound for loops over nodes.
+    pub node_strain: Column<NodeId, f64>,
+    /// Largest of all edges.
+    pub largest_edge_strain: f64,
+}
+
+impl Fields {
+    /// Measures `cloth`.
+    pub fn measure(&mut self, cloth: &Cloth) {
+        self.edge_strain.grow(cloth.mesh.edge_count(), 0.0);
+        self.node_strain.grow(cloth.mesh.node_count(), 0.0);
+        parallel::for_each(&mut self.edge_strain, |i, strain| *strain = cloth.total_strain(EdgeId(i as u32)));
+        self.largest_edge_strain = self.edge_strain.iter().copied().fold(f64::MIN, f64::max);
+        self.node_strain.fill(f64::MIN);
+        for e in cloth.mesh.edges() {
+            let strain = self.edge_strain[e];
+            for n in cloth.mesh.edge_nodes(e) {
+                self.node_strain[n] = self.node_strain[n].max(strain);
+            }
+        }
+    }
+}
+
+/// A tear made by hand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandTear {
+    /// When [s].
+    pub time: f64,
+    /// Line on the material [m].
+    pub path: Vec<Vec2>,
+}
+
+/// How a cloth tears: one criterion, one opening, one resistance.
+pub struct Tearing {
+    /// When and where.
+    pub criterion: Box<dyn Criterion>,
+    /// What the mesh does.
+    pub opening: Box<dyn Opening>,
+    /// What strength is multiplied by.
+    pub resistance: Resistance,
+    /// When within a step.
+    pub policy: Policy,
+    pub(crate) fields: Fields,
+    pub(crate) requests: Vec<Request>,
+}
+
+impl Tearing {
+    /// Tears by this criterion and opening, with the same resistance everywhere.
+    pub fn new(criterion: impl Criterion + 'static, opening: impl Opening + 'static) -> Self {
+        Self::boxed(Box::new(criterion), Box::new(opening))
+    }
+
+    /// The same for parts chosen at run time.
+    pub fn boxed(criterion: Box<dyn Criterion>, opening: Box<dyn Opening>) -> Self {
+        Self {
+            criterion,
+            opening,
+            resistance: Resistance::default(),
+            policy: Policy::default(),
+            fields: Fields::default(),
+            requests: Vec::new(),
+        }
+    }
+
+    /// Measures the fields and collects the requests, most urgent first.
+    pub(crate) fn measure(&mut self, cloth: &Cloth) {
+        self.fields.measure(cloth);
+        self.requests.clear();
+        let view = View { cloth, fields: &self.fields, resistance: &self.resistance };
+        self.criterion.find(view, &mut self.requests);
+        self.requests.sort_by(Request::order);
+    }
+
+    /// For every request the share of the step, from the state `cloth` in which it began, at which its ratio passes one;
+    /// keeps only the earliest request and returns its share.
+    pub(crate) fn keep_earliest(&mut self, cloth: &Cloth) -> f64 {
+        self.fields.measure(cloth);
+        let view = View { cloth, fields: &self.fields, resistance: &self.resistance };
+        let share = |request: &Request| {
+            let (start, end) = (self.criterion.ratio(view, request), request.ratio());
+            if start >= 1.0 { 0.0 } else { ((1.0 - start) / (end - start)).clamp(0.0, 1.0) }
+        };
+        let shares: Vec<f64> = self.requests.iter().map(share).collect();
+        // The first of equals is the most urgent, since requests are sorted.
+        let earliest = (0..shares.len()).min_by(|&a, &b| shares[a].total_cmp(&shares[b]));
+        let Some(earliest) = earliest else { return 1.0 };
+        self.requests.swap(0, earliest);
+        self.requests.truncate(1);
+        shares[earliest]
+    }
+
+    /// Carries out the requests that don't touch each other; the others are asked for again when measured anew.
+    pub(crate) fn resolve(&self, cloth: &mut Cloth, log: &mut ChangeLog, events: &mut Vec<Event>) {
+        let mut busy: Vec<NodeId> = Vec::new();
+        for request in &self.requests {
+            let Request::Part { node, pull, .. } = *request else { continue };
+            let around = |n: NodeId| crate::criterion::star(&cloth.mesh, n).flat_map(|(e, _)| cloth.mesh.edge_nodes(e));
+            if around(node).any(|n| busy.contains(&n)) {
+                continue;
+            }
+            busy.extend(around(node));
+            let from = log.len();
+            self.opening.open(&mut cloth.mesh, node, pull, log);
+            event::describe(cloth, &log[from..], Cause::Load { criterion: self.criterion.name() }, request, events);
+        }
+    }
+}
+
+/// Carries out a tear by hand.
+pub(crate) fn tear_by_hand(cloth: &mut Cloth, hand: &HandTear, log: &mut ChangeLog, events: &mut Vec<Event>) {
+    let request = Request::Along { path: hand.path.clone() };
+    let from = log.len();
+    open_path(&mut cloth.mesh, &hand.path, log);
+    event::describe(cloth, &log[from..], Cause::Hand, &request, events);
+}

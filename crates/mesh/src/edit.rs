@@ -1,0 +1,170 @@
+//! The verbs: all tear methods and tools are made of these three.
+
+use crate::{Change, ChangeLog, CornerId, EdgeId, FaceId, Id, Mesh, NodeId, Vec2};
+
+impl Mesh {
+    /// Divides an edge at the fraction `at` of its length from tail to head, and with it the faces beside it.
+    /// Nothing moves: the new node lies on the edge, its uv on each side between the old ones.
+    ///
+    /// # Panics
+    /// If `at` is not inside (0, 1).
+    pub fn split_edge(&mut self, edge: EdgeId, at: f64, log: &mut ChangeLog) -> NodeId {
+        assert!(at > 0.0 && at < 1.0, "split_edge at {at}");
+        let c = self.edge_corner[edge];
+        let [tail, head] = self.edge_nodes(edge);
+        let twin = self.twin(c);
+        let node = self.node_corner.push(CornerId::NONE);
+        let (c_rest, face, spoke) = self.split_side(c, at, node);
+        let rest = self.edge_corner.push(c_rest);
+        self.corner_edge[c_rest] = rest;
+        self.node_corner[node] = c_rest;
+        let (mut faces, mut spokes) = ([Some((c.face(), face)), None], [Some(spoke), None]);
+        if let Some(d) = twin {
+            let (d_rest, other, spoke) = self.split_side(d, 1.0 - at, node);
+            // The twin runs the other way: its new half is the one at the tail.
+            self.link(c, d_rest, edge);
+            self.link(c_rest, d, rest);
+            faces[1] = Some((d.face(), other));
+            spokes[1] = Some(spoke);
+        }
+        self.edge_corner[edge] = c;
+        self.edge_corner[rest] = c_rest;
+        log.push(Change::EdgeSplit { edge, rest, tail, head, at, node, faces, spokes });
+        node
+    }
+
+    /// One side of an edge split: the face (a, b, o) of the half-edge `c` = a→b becomes (a, m, o) and a new face
+    /// (m, b, o). Returns the new half-edge m→b, the new face and the new edge m–o.
+    fn split_side(&mut self, c: CornerId, at: f64, m: NodeId) -> (CornerId, FaceId, EdgeId) {
+        let (n, p) = (c.next(), c.prev());
+        let (b, o) = (self.node(n), self.node(p));
+        let (uv_b, uv_o) = (self.uv(n), self.uv(p));
+        let uv_m = self.uv(c).lerp(uv_b, at);
+        let (edge_bo, twin_bo) = (self.edge(n), self.corner_twin[n]);
+        let face = self.push_face([m, b, o], [uv_m, uv_b, uv_o]);
+        let [c2, n2, p2] = face.corners();
+        self.corner_node[n] = m;
+        self.corner_uv[n] = uv_m;
+        self.move_side(n, n2, edge_bo, twin_bo);
+        if self.node_corner[b] == n {
+            self.node_corner[b] = n2;
+        }
+        let spoke = self.edge_corner.push(n);
+        self.link(n, p2, spoke);
+        (c2, face, spoke)
+    }
+
+    /// Divides a face into three at the point with barycentric weights `at`. Nothing moves.
+    ///
+    /// # Panics
+    /// If a weight is not inside (0, 1).
+    pub fn split_face(&mut self, face: FaceId, at: [f64; 3], log: &mut ChangeLog) -> NodeId {
+        assert!(at.iter().all(|&w| w > 0.0 && w < 1.0), "split_face at {at:?}");
+        let corners = face.corners();
+        let [a, b, c] = corners.map(|k| self.node(k));
+        let [uv_a, uv_b, uv_c] = corners.map(|k| self.uv(k));
+        let edges = corners.map(|k| self.edge(k));
+        let [_, twin_bc, twin_ca] = corners.map(|k| self.corner_twin[k]);
+        let sum = at[0] + at[1] + at[2];
+        let uv_m = (uv_a * at[0] + uv_b * at[1] + uv_c * at[2]) / sum;
+        let m = self.node_corner.push(corners[2]);
+        let f1 = self.push_face([b, c, m], [uv_b, uv_c, uv_m]);
+        let f2 = self.push_face([c, a, m], [uv_c, uv_a, uv_m]);
+        let (d, e) = (f1.corners(), f2.corners());
+        self.corner_node[corners[2]] = m;
+        self.corner_uv[corners[2]] = uv_m;
+        self.move_side(corners[1], d[0], edges[1], twin_bc);
+        self.move_side(corners[2], e[0], edges[2], twin_ca);
+        for (node, old, new) in [(b, corners[1], d[0]), (c, corners[2], e[0])] {
+            if self.node_corner[node] == old {
+                self.node_corner[node] = new;
+            }
+        }
+        let [sa, sb, sc] = [corners[2], corners[1], d[1]].map(|k| self.edge_corner.push(k));
+        self.link(corners[2], e[1], sa);
+        self.link(corners[1], d[2], sb);
+        self.link(d[1], e[2], sc);
+        log.push(Change::FaceSplit {
+            face,
+            corners: [a, b, c],
+            edges,
+            at: at.map(|w| w / sum),
+            node: m,
+            faces: [f1, f2],
+            spokes: [sa, sb, sc],
+        });
+        m
+    }
+
+    /// Unlinks the two sides of an edge. A node whose corners then no longer form one fan gets a second node:
+    /// this yields crack tips, branches, one-point connections and pieces. Returns false, and does nothing, if the
+    /// edge is on the border already.
+    pub fn open_edge(&mut self, edge: EdgeId, log: &mut ChangeLog) -> bool {
+        let c = self.edge_corner[edge];
+        let Some(d) = self.twin(c) else { return false };
+        self.corner_twin[c] = CornerId::NONE;
+        self.corner_twin[d] = CornerId::NONE;
+        let lip = self.edge_corner.push(d);
+        self.corner_edge[d] = lip;
+        log.push(Change::EdgeOpened { edge, lip });
+        // At each end one side's corner now begins its fan (no twin), the other side's ends its fan.
+        self.separate_fans(c, d.next(), log);
+        self.separate_fans(d, c.next(), log);
+        true
+    }
+
+    /// `begin` starts an open fan at its node. If that fan doesn't also contain `end`, a corner of the same node,
+    /// the fan whose smallest corner is larger moves to a new node.
+    fn separate_fans(&mut self, begin: CornerId, end: CornerId, log: &mut ChangeLog) {
+        let node = self.node(begin);
+        self.node_corner[node] = begin;
+        if self.fan(node).any(|c| c == end) {
+            return;
+        }
+        let other = self.first_of_fan(end);
+        let smallest = |first| self.open_fan(first).min();
+        let (stays, moves) = if smallest(begin) < smallest(other) { (begin, other) } else { (other, begin) };
+        let copy = self.node_corner.push(moves);
+        self.node_corner[node] = stays;
+        let moved: Vec<_> = self.open_fan(moves).collect();
+        for c in moved {
+            self.corner_node[c] = copy;
+        }
+        log.push(Change::NodeSplit { node, copy });
+    }
+
+    /// The corners of an open fan from its first one on, whatever node they name at the moment.
+    fn open_fan(&self, first: CornerId) -> impl Iterator<Item = CornerId> + '_ {
+        std::iter::successors(Some(first), |c| self.twin(c.prev()))
+    }
+
+    fn push_face(&mut self, nodes: [NodeId; 3], uv: [Vec2; 3]) -> FaceId {
+        let face = FaceId::new(self.face_count());
+        for k in 0..3 {
+            self.corner_node.push(nodes[k]);
+            self.corner_uv.push(uv[k]);
+            self.corner_twin.push(CornerId::NONE);
+            self.corner_edge.push(EdgeId(u32::MAX));
+        }
+        face
+    }
+
+    fn link(&mut self, c: CornerId, d: CornerId, edge: EdgeId) {
+        self.corner_twin[c] = d;
+        self.corner_twin[d] = c;
+        self.corner_edge[c] = edge;
+        self.corner_edge[d] = edge;
+    }
+
+    /// Half-edge `new` takes over the side of `edge` that was `old`.
+    fn move_side(&mut self, old: CornerId, new: CornerId, edge: EdgeId, twin: CornerId) {
+        self.corner_edge[new] = edge;
+        self.corner_twin[new] = twin;
+        if let Some(t) = twin.some() {
+            self.corner_twin[t] = new;
+        }
+        if self.edge_corner[edge] == old {
+            self.edge_corner[edge] = new;
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! A triangle mesh that can be split and torn.
+//!
+//! A half-edge is a corner: `corner = 3·face + k`, running from its own node to the node of the next corner, so
+//! next, previous and face are arithmetic ([`Mesh`]). Three verbs change the mesh ([`Mesh::split_edge`],
+//! [`Mesh::split_face`], [`Mesh::open_edge`]); each appends to a [`ChangeLog`] what it did, and every table that
+//! holds per-element values follows that log. Editing only appends: an id stays valid for the whole run.
+//!
+//! This crate knows nothing of mass, force, files or threads.
+
+mod change;
+mod check;
+mod column;
+mod edit;
+pub mod generate;
+mod id;
+mod mesh;
+mod pieces;
+
+pub use change::{Change, ChangeLog};
+pub use check::{Invalid, MeshError};
+pub use column::Column;
+pub use id::{CornerId, EdgeId, FaceId, Id, NodeId};
+pub use mesh::{Fan, Mesh};
+pub use pieces::{Pieces, pieces};
+
+/// Material coordinates and other plane vectors [m]: weft = x = u, warp = y = v.
+pub type Vec2 = glam::DVec2;

@@ -1,0 +1,168 @@
+//! What a cache holds: the state of the cloth at one moment, and how it hangs together.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// How the cloth hangs together. It is shared by all frames between two changes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Topology {
+    /// For every face its three nodes, counter-clockwise seen from the front.
+    pub faces: Vec<[u32; 3]>,
+    /// For every corner its material coordinates (weft, warp) [m].
+    pub corner_uv: Vec<[[f32; 2]; 3]>,
+    /// For every corner whether the edge from it to the next corner is a torn lip.
+    pub torn: Vec<[bool; 3]>,
+    /// For every node the node it came from when that one was split; itself if it was there from the start.
+    pub parent: Vec<u32>,
+    /// For every node whether a hold or a grip has it.
+    pub held: Vec<bool>,
+}
+
+impl Topology {
+    /// Number of nodes.
+    pub fn node_count(&self) -> usize {
+        self.parent.len()
+    }
+
+    /// Number of faces.
+    pub fn face_count(&self) -> usize {
+        self.faces.len()
+    }
+
+    /// Checks that all tables have the right size and every index names a node.
+    pub fn check(&self) -> Result<(), FrameFault> {
+        let (nodes, faces) = (self.node_count(), self.face_count());
+        same_size("held", self.held.len(), nodes)?;
+        same_size("corner_uv", self.corner_uv.len(), faces)?;
+        same_size("torn", self.torn.len(), faces)?;
+        if let Some(face) = self.faces.iter().position(|f| f.iter().any(|&node| node as usize >= nodes)) {
+            let node = self.faces[face].into_iter().find(|&node| node as usize >= nodes).unwrap_or(u32::MAX);
+            return Err(FrameFault::Index { element: "face", id: face, node, nodes });
+        }
+        if let Some(id) = self.parent.iter().position(|&parent| parent as usize >= nodes) {
+            return Err(FrameFault::Index { element: "the parent of node", id, node: self.parent[id], nodes });
+        }
+        finite("corner_uv", self.corner_uv.as_flattened().as_flattened(), 6)
+    }
+}
+
+/// Where a rigid body is. Bodies keep their order in all frames of a run; the scene knows their shapes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BodyPose {
+    /// Place of the body's own origin [m].
+    pub position: [f32; 3],
+    /// Rotation as a unit quaternion x, y, z, w.
+    pub rotation: [f32; 4],
+}
+
+/// The state of the cloth at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    /// The frame's number, the time code of exports. It grows from frame to frame.
+    pub index: u32,
+    /// Simulated time [s].
+    pub time: f64,
+    /// Place of every node [m].
+    pub points: Vec<[f32; 3]>,
+    /// Velocity of every node [m/s].
+    pub velocities: Vec<[f32; 3]>,
+    /// Strain at every node [1].
+    pub strain: Vec<f32>,
+    /// Plastic strain at every node [1].
+    pub plastic: Vec<f32>,
+    /// How the nodes hang together.
+    pub topology: Arc<Topology>,
+    /// Where the rigid bodies are.
+    pub bodies: Vec<BodyPose>,
+}
+
+impl Frame {
+    /// Checks that every table has one entry per node and every number is finite. The topology has its own
+    /// [`check`](Topology::check).
+    pub fn check(&self) -> Result<(), FrameFault> {
+        let nodes = self.topology.node_count();
+        same_size("points", self.points.len(), nodes)?;
+        same_size("velocities", self.velocities.len(), nodes)?;
+        same_size("strain", self.strain.len(), nodes)?;
+        same_size("plastic", self.plastic.len(), nodes)?;
+        if !self.time.is_finite() {
+            return Err(FrameFault::NotFinite { table: "time", id: 0 });
+        }
+        finite("points", self.points.as_flattened(), 3)?;
+        finite("velocities", self.velocities.as_flattened(), 3)?;
+        finite("strain", &self.strain, 1)?;
+        finite("plastic", &self.plastic, 1)?;
+        for (id, body) in self.bodies.iter().enumerate() {
+            let sound = body.position.iter().chain(&body.rotation).all(|x| x.is_finite());
+            if !sound {
+                return Err(FrameFault::NotFinite { table: "bodies", id });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FrameFault {
+    /// An element names a node that isn't there.
+    Index {
+        /// What names it.
+        element: &'static str,
+        /// Which one.
+        id: usize,
+        /// The node it names.
+        node: u32,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A table has the wrong number of entries.
+    Size {
+        /// The table.
+        table: &'static str,
+        /// Entries it has.
+        found: usize,
+        /// Entries it should have.
+        expected: usize,
+    },
+    /// A number is infinite or not a number.
+    NotFinite {
+        /// The table.
+        table: &'static str,
+        /// The element it belongs to.
+        id: usize,
+    },
+    /// The number of the frame isn't larger than that of the frame before.
+    Order {
+        /// The number of the frame before.
+        before: u32,
+    },
+}
+
+impl fmt::Display for FrameFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FrameFault::Index { element, id, node, nodes } => {
+                write!(f, "{element} {id} names node {node}, but there are only {nodes} nodes")
+            }
+            FrameFault::Size { table, found, expected } => {
+                write!(f, "`{table}` has {found} entries instead of {expected}")
+            }
+            FrameFault::NotFinite { table, id } => write!(f, "`{table}` of element {id} is not finite"),
+            FrameFault::Order { before } => write!(f, "comes after frame {before}; frame numbers must grow"),
+        }
+    }
+}
+
+fn same_size(table: &'static str, found: usize, expected: usize) -> Result<(), FrameFault> {
+    if found == expected { Ok(()) } else { Err(FrameFault::Size { table, found, expected }) }
+}
+
+/// `width` is the number of values per element.
+fn finite(table: &'static str, values: &[f32], width: usize) -> Result<(), FrameFault> {
+    match values.iter().position(|x| !x.is_finite()) {
+        None => Ok(()),
+        Some(place) => Err(FrameFault::NotFinite { table, id: place / width }),
+    }
+}
