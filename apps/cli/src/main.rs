@@ -1,2 +1,50 @@
-//! placeholder
-fn main() {}
+//! The `ripstop` program: simulates scenes of cloth that tears.
+
+mod check;
+mod list;
+mod run;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Simulates cloth that tears.
+#[derive(Parser)]
+#[command(name = "ripstop", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulate scenes and write caches, events, statistics and a summary
+    Run(run::Args),
+    /// Load and validate scenes and say what they would do, without running them
+    Check(check::Args),
+    /// List the scenes there are, with one line each
+    Scenes(list::Args),
+}
+
+/// How a command that did not fail ended.
+pub enum End {
+    /// Everything as it should be.
+    Done,
+    /// A scene's expectation was not met.
+    Unmet,
+}
+
+fn main() -> ExitCode {
+    let end = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Scenes(args) => list::list(&args),
+    };
+    match end {
+        Ok(End::Done) => ExitCode::SUCCESS,
+        Ok(End::Unmet) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

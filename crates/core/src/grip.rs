@@ -127,10 +127,7 @@ mod tests {
         let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [3, 3]).unwrap(), 0.2, Placement::default());
         let nodes = [NodeId(0), NodeId(2)];
         let key = |time, shift, turn| Key { time, shift, turn };
-        let keys = vec![
-            key(0.0, Vec3::ZERO, Vec3::ZERO),
-            key(1.0, Vec3::Z, Vec3::Z * std::f64::consts::PI),
-        ];
+        let keys = vec![key(0.0, Vec3::ZERO, Vec3::ZERO), key(1.0, Vec3::Z, Vec3::Z * std::f64::consts::PI)];
         let mut grip = Grip::moving("hand", &nodes, &cloth, keys);
         grip.take(0, &mut cloth);
         let h = 0.01;

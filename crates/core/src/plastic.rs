@@ -38,7 +38,10 @@ impl Plasticity {
         let mut nodes: Vec<_> = alarming.iter().flat_map(|&e| cloth.mesh.edge_nodes(e)).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let yields = |n| separation(cloth, n, Form::Normalised, |e| cloth.elastic_strain(e)).is_some_and(|(s, _)| s > self.yield_strain);
+        let yields = |n| {
+            separation(cloth, n, Form::Normalised, |e| cloth.elastic_strain(e))
+                .is_some_and(|(s, _)| s > self.yield_strain)
+        };
         nodes.retain(|&n| yields(n));
         let mut edges: Vec<EdgeId> = nodes.iter().flat_map(|&n| star(&cloth.mesh, n).map(|(e, _)| e)).collect();
         edges.retain(|&e| cloth.elastic_strain(e) > 0.0);

@@ -119,7 +119,12 @@ pub struct Simulation {
 
 impl Simulation {
     /// A cloth moved by `potentials` through an integrator in steps of `h` [s].
-    pub fn new(cloth: Cloth, potentials: Vec<Box<dyn Potential>>, integrator: impl Integrator + 'static, h: f64) -> Self {
+    pub fn new(
+        cloth: Cloth,
+        potentials: Vec<Box<dyn Potential>>,
+        integrator: impl Integrator + 'static,
+        h: f64,
+    ) -> Self {
         Self::boxed(cloth, potentials, Box::new(integrator), h)
     }
 

@@ -70,6 +70,8 @@ mod tests {
         }
         assert!(range.0 >= 0.7 && range.1 <= 1.3 && range.1 - range.0 > 0.3, "{range:?}");
         // A gust travels: seen again one period later one length down the wind.
-        assert!((wind.gust_factor(0.2, Vec3::ZERO, Vec3::X) - wind.gust_factor(0.7, Vec3::X * 2.0, Vec3::X)).abs() < 1e-12);
+        assert!(
+            (wind.gust_factor(0.2, Vec3::ZERO, Vec3::X) - wind.gust_factor(0.7, Vec3::X * 2.0, Vec3::X)).abs() < 1e-12
+        );
     }
 }

@@ -85,8 +85,9 @@ fn fill(points: &mut Vec<Vec2>, size: Vec2, spacing: f64, seed: u64) {
         let inside = p.x.min(size.x - p.x).min(p.y.min(size.y - p.y)) >= 0.5 * reach;
         let [x, y] = cell(p);
         let near = |i: &u32| points[*i as usize].distance_squared(p) < reach * reach;
-        let blocked = (y.saturating_sub(1)..=(y + 1).min(cells[1] - 1))
-            .any(|y| (x.saturating_sub(1)..=(x + 1).min(cells[0] - 1)).any(|x| grid[x + y * cells[0]].iter().any(near)));
+        let blocked = (y.saturating_sub(1)..=(y + 1).min(cells[1] - 1)).any(|y| {
+            (x.saturating_sub(1)..=(x + 1).min(cells[0] - 1)).any(|x| grid[x + y * cells[0]].iter().any(near))
+        });
         if inside && !blocked {
             grid[x + y * cells[0]].push(points.len() as u32);
             points.push(p);

@@ -128,9 +128,8 @@ impl Map {
     /// Colour at `t` in 0..1, clamped; linear light. By a table of 256 steps.
     pub fn at(self, t: f32) -> Vec3 {
         static TABLES: OnceLock<[Vec<Vec3>; 2]> = OnceLock::new();
-        let tables = TABLES.get_or_init(|| {
-            [Map::Heat, Map::Tide].map(|map| (0..=256).map(|i| map.exact(i as f32 / 256.0)).collect())
-        });
+        let tables = TABLES
+            .get_or_init(|| [Map::Heat, Map::Tide].map(|map| (0..=256).map(|i| map.exact(i as f32 / 256.0)).collect()));
         let table = &tables[self as usize];
         let x = if t.is_nan() { 0.0 } else { t.clamp(0.0, 1.0) * 256.0 };
         let i = (x as usize).min(255);

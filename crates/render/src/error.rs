@@ -7,7 +7,9 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum RenderError {
     /// Width or height is zero, or the picture is larger than [`crate::Look::LARGEST_SIDE`].
-    #[error("picture size {width}×{height}: both sides must be 1 to {largest} pixels\n       give a size such as 1280×720")]
+    #[error(
+        "picture size {width}×{height}: both sides must be 1 to {largest} pixels\n       give a size such as 1280×720"
+    )]
     Size {
         /// Asked width [px].
         width: u32,
@@ -17,7 +19,9 @@ pub enum RenderError {
         largest: u32,
     },
     /// A list that goes with the nodes or faces has another length.
-    #[error("{place}: {what} has {found} entries, but there are {expected} {of}\n       give one for each, or leave the list empty")]
+    #[error(
+        "{place}: {what} has {found} entries, but there are {expected} {of}\n       give one for each, or leave the list empty"
+    )]
     Length {
         /// Which thing, e.g. `cloth 0`.
         place: String,
@@ -31,7 +35,9 @@ pub enum RenderError {
         of: &'static str,
     },
     /// A face or a list refers to a node that isn't there.
-    #[error("{place}: {what} {index} refers to {target} {value}, but there are only {count}\n       check that faces and nodes come from the same frame")]
+    #[error(
+        "{place}: {what} {index} refers to {target} {value}, but there are only {count}\n       check that faces and nodes come from the same frame"
+    )]
     Range {
         /// Which thing, e.g. `cloth 0`.
         place: String,
@@ -47,7 +53,9 @@ pub enum RenderError {
         count: usize,
     },
     /// A number that must be finite is infinite or not a number.
-    #[error("{place}: {what} {index} is not finite\n       the simulation has most likely blown up before this frame; look at the last frames of stats.csv")]
+    #[error(
+        "{place}: {what} {index} is not finite\n       the simulation has most likely blown up before this frame; look at the last frames of stats.csv"
+    )]
     NonFinite {
         /// Which thing, e.g. `cloth 0`.
         place: String,

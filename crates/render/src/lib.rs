@@ -28,6 +28,7 @@ mod camera;
 pub mod colour;
 mod curve;
 mod error;
+mod even;
 #[cfg(feature = "film")]
 pub mod film;
 pub mod font;

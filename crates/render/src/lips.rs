@@ -8,6 +8,7 @@ use crate::curve::{Curve, Round};
 use crate::sample::{hash2, unit};
 use crate::scene::Cloth;
 use glam::{Vec2, Vec3};
+use rayon::prelude::*;
 
 /// At most this many fibres on a cloth; above it each lip gets proportionally fewer.
 const MOST_FIBRES: f32 = 40_000.0;
@@ -21,7 +22,7 @@ pub fn border_edges(faces: &[[u32; 3]]) -> Vec<[u32; 2]> {
             sides.push(((a.min(b) as u64) << 32 | a.max(b) as u64, f as u32, k as u32));
         }
     }
-    sides.sort_unstable();
+    sides.par_sort_unstable();
     let mut border: Vec<[u32; 2]> =
         sides.chunk_by(|x, y| x.0 == y.0).filter(|c| c.len() == 1).map(|c| [c[0].1, c[0].2]).collect();
     border.sort_unstable();
@@ -116,7 +117,7 @@ impl Lips<'_> {
             a.distance(b)
         };
         let total: f32 = self.cloth.torn_edges.iter().map(length).sum();
-        let per_metre = (1.1 / self.pitch).min(MOST_FIBRES / total.max(1e-9));
+        let per_metre = (1.7 / self.pitch).min(MOST_FIBRES / total.max(1e-9));
         for &edge in self.cloth.torn_edges {
             let seed = hash2(edge[0].wrapping_mul(3).wrapping_add(edge[1]), 0x51ed);
             let exact = length(&edge) * per_metre;
@@ -149,10 +150,10 @@ impl Lips<'_> {
         };
         let yarn = if yarn.dot(out_of) < 0.0 { -yarn } else { yarn };
         let s = random(1);
-        let start = a.lerp(b, s) - yarn * (0.4 * self.pitch);
+        let start = a.lerp(b, s) - yarn * (0.7 * self.pitch);
         // Mostly short, a few long.
         let r = random(2);
-        let reach = self.pitch * (0.6 + 2.6 * r * r * r + 0.9 * random(3));
+        let reach = self.pitch * (0.9 + 2.6 * r * r * r + 1.0 * random(3));
         let side = along.normalize_or_zero() * (random(4) - 0.5) * 1.3 + normal * (random(5) - 0.5) * 1.1;
         let curl = normal * (random(6) - 0.5) + along.normalize_or_zero() * (random(7) - 0.5) - self.up * 0.35;
         let point = |x: f32| start + (yarn * x + side * (0.5 * x * x) + curl * (0.6 * x * x * x)) * reach;
@@ -205,11 +206,12 @@ mod tests {
         let torn = torn_edges(&faces, &uv)[..1].to_vec();
         let cloth =
             Cloth { positions: &positions, faces: &faces, corner_uv: &uv, torn_edges: &torn, ..Cloth::default() };
-        let lips = Lips { cloth: &cloth, open_seconds: 0.0, pitch: 0.02, radius: 0.004, owners: [0, 1, 2], up: Vec3::Y };
+        let lips =
+            Lips { cloth: &cloth, open_seconds: 0.0, pitch: 0.02, radius: 0.004, owners: [0, 1, 2], up: Vec3::Y };
         let mut rounds = Vec::new();
         lips.fibres(&mut rounds);
-        // One lip 1 m long at 55 fibres per metre, 12 rounds each.
-        assert!((600..720).contains(&rounds.len()), "{}", rounds.len());
+        // One lip 1 m long at 85 fibres per metre, 12 rounds each.
+        assert!((960..1080).contains(&rounds.len()), "{}", rounds.len());
         // Left lip at x = 1: fibres point to +x and end just beyond it.
         let reach = rounds.iter().map(|r| r.ends[1].x).fold(0.0, f32::max);
         assert!(reach > 1.03 && reach < 1.2, "{reach}");

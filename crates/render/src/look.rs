@@ -16,11 +16,12 @@ pub enum Quality {
 }
 
 impl Quality {
-    /// Samples per pixel: at first everywhere, then in all where the first disagree.
-    pub(crate) fn samples(self) -> (u32, u32) {
+    /// Samples per pixel: at first everywhere, then in all where the first disagree; and the contrast of displayed
+    /// brightness between neighbours that counts as an edge.
+    pub(crate) fn samples(self) -> (u32, u32, f32) {
         match self {
-            Quality::Draft => (1, 4),
-            Quality::Final => (8, 32),
+            Quality::Draft => (1, 4, 0.12),
+            Quality::Final => (8, 32, 0.05),
         }
     }
 }
@@ -74,7 +75,7 @@ pub struct Dye {
 
 impl Default for Dye {
     fn default() -> Self {
-        Self { front: srgb(0xc4472c), back: srgb(0xd08a63), grid: srgb(0xe2a183), fibre: srgb(0xf3e6d2) }
+        Self { front: srgb(0xa8392a), back: srgb(0xb9775a), grid: srgb(0xc46a52), fibre: srgb(0xf1e4d0) }
     }
 }
 

@@ -66,19 +66,18 @@ fn nice_above(x: f32) -> f32 {
     [1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0].map(|m| m * ten).into_iter().find(|&v| v >= x * 0.999_999).unwrap_or(x)
 }
 
-fn figure(value: f32, span: f32, percent: bool) -> String {
-    let (value, span) = if percent { (value * 100.0, span * 100.0) } else { (value, span) };
+/// A figure of the bar, with digits enough to tell one step of it exactly.
+fn figure(value: f32, step: f32, percent: bool) -> String {
+    let (value, step) = if percent { (value * 100.0, step * 100.0) } else { (value, step) };
     let unit = if percent { " %" } else { "" };
-    if !(1e-3..1e5).contains(&span) {
+    if !(1e-3..1e5).contains(&step) {
         return format!("{value:.1e}{unit}");
     }
-    let digits = match span {
-        s if s >= 20.0 => 0,
-        s if s >= 2.0 => 1,
-        s if s >= 0.2 => 2,
-        s if s >= 0.02 => 3,
-        _ => 4,
+    let exact = |digits: &usize| {
+        let scale = [1.0, 10.0, 100.0, 1e3, 1e4][*digits] * step;
+        (scale - scale.round()).abs() < 0.01 * scale
     };
+    let digits = (0..4).find(exact).unwrap_or(4);
     format!("{value:.digits$}{unit}")
 }
 
@@ -93,8 +92,8 @@ fn colour_bar(image: &mut RgbImage, look: &Look, map: Map, [low, high]: [f32; 2]
         (label, _) => label,
     };
     const STEPS: i64 = 4;
-    let figures: Vec<String> =
-        (0..=STEPS).map(|i| figure(low + (high - low) * i as f32 / STEPS as f32, high - low, look.legend.percent)).collect();
+    let step = (high - low) / STEPS as f32;
+    let figures: Vec<String> = (0..=STEPS).map(|i| figure(low + step * i as f32, step, look.legend.percent)).collect();
     let widest = figures.iter().map(|f| size.width(f) as i64).max().unwrap_or(0);
     let block = (bar_width + line / 2 + widest).max(size.width(label) as i64);
     let left = w - line - block;
@@ -194,10 +193,11 @@ mod tests {
 
     #[test]
     fn figures_have_enough_digits() {
-        assert_eq!(figure(0.05, 0.2, false), "0.05");
-        assert_eq!(figure(0.05, 0.2, true), "5 %");
-        assert_eq!(figure(0.0125, 0.05, true), "1.2 %");
-        assert_eq!(figure(2.5e-5, 1e-4, false), "2.5e-5");
+        assert_eq!(figure(0.15, 0.05, false), "0.15");
+        assert_eq!(figure(0.05, 0.05, true), "5 %");
+        assert_eq!(figure(0.225, 0.075, true), "22.5 %");
+        assert_eq!(figure(0.0375, 0.0125, true), "3.75 %");
+        assert_eq!(figure(5e-5, 2.5e-5, false), "5.0e-5");
     }
 
     #[test]

@@ -137,11 +137,11 @@ impl Default for Light {
     fn default() -> Self {
         Self {
             sun_direction: None,
-            sun: Vec3::new(1.0, 0.90, 0.76) * 1.28,
+            sun: Vec3::new(1.0, 0.88, 0.71) * 1.9,
             sun_radius_degrees: 3.5,
-            sky: Vec3::new(0.90, 0.97, 1.10) * 0.62,
-            ground: Vec3::new(1.0, 0.93, 0.86) * 0.26,
-            backdrop: [Vec3::new(0.78, 0.755, 0.725), Vec3::new(0.335, 0.335, 0.345)],
+            sky: Vec3::new(0.88, 0.96, 1.12) * 0.52,
+            ground: Vec3::new(1.0, 0.92, 0.83) * 0.17,
+            backdrop: [Vec3::new(0.83, 0.76, 0.685), Vec3::new(0.31, 0.288, 0.272)],
         }
     }
 }
@@ -229,11 +229,7 @@ impl Bounds {
     pub fn corners(&self) -> [Vec3; 8] {
         std::array::from_fn(|i| {
             let pick = |bit: usize, a: f32, b: f32| if i & bit == 0 { a } else { b };
-            Vec3::new(
-                pick(1, self.min.x, self.max.x),
-                pick(2, self.min.y, self.max.y),
-                pick(4, self.min.z, self.max.z),
-            )
+            Vec3::new(pick(1, self.min.x, self.max.x), pick(2, self.min.y, self.max.y), pick(4, self.min.z, self.max.z))
         })
     }
 }

@@ -62,14 +62,14 @@ impl<'s, 'a> Shader<'s, 'a> {
         let mut light = scene.light;
         if look.colouring.is_figure() {
             // Colours carry meaning: white light, shallow shade.
-            light.sun = Vec3::splat(luminance(light.sun) * 0.48);
-            light.sky = Vec3::splat(luminance(light.sky) * 0.92);
-            light.ground = Vec3::splat(luminance(light.ground) * 1.25);
+            light.sun = Vec3::splat(luminance(light.sun) * 0.34);
+            light.sky = Vec3::splat(luminance(light.sky) * 1.05);
+            light.ground = Vec3::splat(luminance(light.ground) * 1.9);
         }
         let shoulder = || {
             let back = view.back.reject_from(up).try_normalize().unwrap_or(view.above);
             let right = view.right;
-            up * 0.95 - right * 0.62 + back * 0.52
+            up * 0.85 - right * 0.88 + back * 0.42
         };
         let sun_direction = light.sun_direction.and_then(Vec3::try_normalize).unwrap_or_else(|| shoulder().normalize());
         let sun_spread = libm::tanf(light.sun_radius_degrees.clamp(0.0, 60.0).to_radians());
@@ -81,8 +81,9 @@ impl<'s, 'a> Shader<'s, 'a> {
         Self { world, scene, look, view, light, sun_direction, sun_spread, up, range, pool }
     }
 
-    /// Light seen at place `p` of the picture [px].
-    pub fn radiance(&self, p: Vec2, sampler: &Sampler) -> Vec3 {
+    /// Light seen at place `p` of the picture [px], and whether it comes from something of one even colour: there,
+    /// neighbouring pixels may lend each other samples.
+    pub fn radiance(&self, p: Vec2, sampler: &Sampler) -> (Vec3, bool) {
         let beam = Beam {
             origin: self.view.eye,
             direction: self.view.direction(p),
@@ -92,12 +93,17 @@ impl<'s, 'a> Shader<'s, 'a> {
         };
         let floor = self.floor_distance(&beam);
         if let Some(hit) = self.world.first(&beam, floor.unwrap_or(f32::MAX)) {
-            return self.surface(&beam, &hit, sampler);
+            let even = match hit.owner {
+                Owner::Cloth(_) => self.look.colouring.is_figure() && self.look.colouring != Colouring::Wire,
+                Owner::Body(_) => true,
+                _ => false,
+            };
+            return (self.surface(&beam, &hit, sampler), even);
         }
         let backdrop = self.backdrop(p);
         match floor {
-            Some(t) => backdrop * self.floor_share(&beam, t, sampler),
-            None => backdrop,
+            Some(t) => (backdrop * self.floor_share(&beam, t, sampler), true),
+            None => (backdrop, true),
         }
     }
 
@@ -238,9 +244,10 @@ impl<'s, 'a> Shader<'s, 'a> {
                     }
                     Owner::Body(i) => {
                         let shell = &self.world.shells[i];
-                        let smooth = blend(shell.faces[face].map(|n| shell.normals[n as usize]), weights);
+                        let normals = shell.faces[face].map(|n| shell.normals[n as usize]);
                         // A crease sharper than 40° stays sharp.
-                        let n = if smooth.dot(flat) > 0.766 { smooth } else { flat };
+                        let creased = normals.iter().any(|n| n.dot(flat) < 0.766);
+                        let n = if creased { flat } else { blend(normals, weights) };
                         let fine = if front { n } else { -n };
                         let albedo = self.scene.bodies[i].colour.unwrap_or(srgb(0xd9d4cb));
                         Matter { albedo, shape, fine, kind: Kind::Glazed }
@@ -279,8 +286,12 @@ impl<'s, 'a> Shader<'s, 'a> {
                 };
                 (c, Kind::Fibre(tangent))
             }
-            Owner::Lip(_) | Owner::Fibre(_) if !colouring.is_figure() => (dye.fibre, Kind::Fibre(tangent)),
+            Owner::Lip(i) | Owner::Fibre(i) if !colouring.is_figure() => {
+                (self.world.sheets[i].cover.mean().lerp(dye.fibre, 0.72), Kind::Fibre(tangent))
+            }
             Owner::Hem(i) if !colouring.is_figure() => (self.world.sheets[i].cover.mean() * 0.85, Kind::Fibre(tangent)),
+            Owner::Lip(_) if colouring == Colouring::Wire => (srgb(0xd0341c), Kind::Fibre(tangent)),
+            Owner::Hem(_) if colouring == Colouring::Wire => (srgb(0x2f3a44), Kind::Fibre(tangent)),
             Owner::Lip(_) | Owner::Fibre(_) => (pale * 0.55, Kind::Fibre(tangent)),
             _ => (pale * 0.8, Kind::Fibre(tangent)),
         };
@@ -308,9 +319,6 @@ impl<'s, 'a> Shader<'s, 'a> {
             let length = corners[k].distance(corners[(k + 1) % 3]).max(1e-20);
             weights[(k + 2) % 3].max(0.0) * double_area / length
         };
-        let torn = sheet.torn[face];
-        let from_lip =
-            (0..3).filter(|k| torn & (1 << k) != 0).map(edge_distance).fold(f32::INFINITY, f32::min);
         let mut albedo = match self.look.colouring {
             Colouring::Strain | Colouring::PlasticStrain => {
                 let values = sheet.cloth.node_value.map(|v| nodes.map(|n| v[n as usize])).unwrap_or([0.0; 3]);
@@ -330,8 +338,10 @@ impl<'s, 'a> Shader<'s, 'a> {
                         let tilt = du.normalize_or_zero() * slope.x + dv.normalize_or_zero() * slope.y;
                         fine = (fine + tilt).try_normalize().unwrap_or(fine);
                     }
-                    // Raw fibre along torn lips, uneven like fibre.
-                    let strip = sheet.cover.pitch * 1.3;
+                    // Raw fibre along torn lips.
+                    let torn = |k: &usize| sheet.torn[face] & (1 << k) != 0;
+                    let from_lip = (0..3).filter(torn).map(edge_distance).fold(f32::INFINITY, f32::min);
+                    let strip = sheet.cover.pitch * 0.5;
                     let pale = (1.0 - from_lip / strip).clamp(0.0, 1.0);
                     pattern.albedo.lerp(self.look.dye.fibre, 0.75 * pale * pale)
                 }
@@ -341,8 +351,9 @@ impl<'s, 'a> Shader<'s, 'a> {
         if self.look.colouring == Colouring::Wire {
             let nearest = (0..3).map(edge_distance).fold(f32::INFINITY, f32::min);
             let line = |distance: f32, pixels: f32| (pixels * 0.5 + 0.5 - distance / footprint).clamp(0.0, 1.0);
-            albedo = albedo.lerp(srgb(0x2f3a44), 0.85 * line(nearest, 0.9));
-            albedo = albedo.lerp(srgb(0xc8341f), line(from_lip, 2.6));
+            // Lines closer than a few pixels would only darken the sheet.
+            let room = (double_area.sqrt() / (9.0 * footprint)).clamp(0.15, 1.0);
+            albedo = albedo.lerp(srgb(0x2f3a44), 0.85 * room * line(nearest, 0.9));
         }
         Matter { albedo, shape, fine, kind: Kind::Cloth }
     }

@@ -1,1 +1,25 @@
-//! placeholder
+//! Scenes as TOML files, their runs, and what runs write.
+//!
+//! [`Scene::read`] reads and checks a file, [`Scene::build`] makes the simulation, [`run::run`] steps it and
+//! writes caches, events, statistics and a summary, against which [`expect`] holds what the scene promises.
+
+#![allow(rustdoc::broken_intra_doc_links)] // Units are written in brackets.
+
+pub mod cache;
+mod checkpoint;
+mod error;
+pub mod expect;
+pub mod export;
+pub mod file;
+mod load;
+mod obj;
+mod range;
+pub mod run;
+mod source;
+mod summary;
+pub mod tally;
+
+pub use error::SceneError;
+pub use file::Scene;
+pub use load::Built;
+pub use summary::{Outcome, Summary};

@@ -22,7 +22,8 @@ pub struct EdgeStrain {
 
 impl EdgeStrain {
     fn end(&self, view: View<'_>, e: EdgeId) -> Option<NodeId> {
-        let stretched = |n: NodeId| star(&view.cloth.mesh, n).map(|(e, _)| view.fields.edge_strain[e].max(0.0)).sum::<f64>();
+        let stretched =
+            |n: NodeId| star(&view.cloth.mesh, n).map(|(e, _)| view.fields.edge_strain[e].max(0.0)).sum::<f64>();
         let ends = view.cloth.mesh.edge_nodes(e).map(|n| view.can_part(n).then(|| (n, stretched(n))));
         match ends {
             [Some(a), Some(b)] if b.1 > a.1 || (b.1 == a.1 && b.0 < a.0) => Some(b.0),
@@ -49,7 +50,10 @@ impl Criterion for EdgeStrain {
         "edge_strain"
     }
 
-    fn find(&self, view: View<'_>, requests: &mut Vec<Request>) {
+    fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>) {
+        if view.fields.largest_edge_strain <= self.strength * view.resistance.least() {
+            return;
+        }
         let found = view.cloth.mesh.edges().filter_map(|e| self.request(view, e));
         requests.extend(found.filter(|request| request.ratio() > 1.0));
     }
@@ -57,7 +61,7 @@ impl Criterion for EdgeStrain {
     fn ratio(&self, view: View<'_>, request: &Request) -> f64 {
         let Request::Part { node, pull, .. } = *request else { return 0.0 };
         let strains = star(&view.cloth.mesh, node)
-            .filter(|(_, d)| d.perp_dot(pull).abs() < 1e-9)
+            .filter(|(_, d)| d.perp_dot(pull).abs() < 1e-9 * d.length())
             .map(|(e, _)| view.fields.edge_strain[e] / (self.strength * view.resistance.at(node, pull)));
         strains.fold(0.0, f64::max)
     }

@@ -39,7 +39,7 @@ pub trait Criterion: Send {
     fn name(&self) -> &'static str;
 
     /// Adds a request for every place where ω > 1.
-    fn find(&self, view: View<'_>, requests: &mut Vec<Request>);
+    fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>);
 
     /// The ω that the place of `request` has in this state, zero if it has none. Used to find when within a step
     /// it passed one.

@@ -35,8 +35,9 @@ use super::{Criterion, View};
 use crate::cloth::Cloth;
 use crate::math::{Sym2, Vec2};
 use crate::tear::Request;
-use ripstop_mesh::{CornerId, EdgeId, Mesh, NodeId};
+use ripstop_mesh::{Column, CornerId, EdgeId, Mesh, NodeId};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// How large the tensor is taken to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,19 +51,34 @@ pub enum Form {
 }
 
 /// The separation tensor against a strength.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SeparationTensor {
     /// Strain at which cloth tears.
     pub strength: f64,
     /// Size of the tensor.
     pub form: Form,
+    seen: Seen,
 }
 
-/// A node is looked at closely if one of its edges reaches this share of the least strength. In a six-star of which all
-/// but the two edges across the pull are strained by ε, λ₁ is 4/3 ε; very uneven stars come to 2.
-const GATE: f64 = 0.4;
+/// Nodes that were looked at in this round, without clearing a table between rounds.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    round: u32,
+    last: Column<NodeId, u32>,
+}
+
+/// A node is looked at closely if one of its edges reaches this share of the least strength: in a uniform strain every star
+/// whose directions are at most 78° apart has an edge with cos² 39° = 0.6 of it. (Four edges at right angles can have as
+/// little as half; their neighbours see it.) The raw form is up to ten times the strain in stars of twenty edges.
+const GATE: f64 = 0.6;
+const RAW_GATE: f64 = 0.1;
 
 impl SeparationTensor {
+    /// Tears at this strain.
+    pub fn new(strength: f64, form: Form) -> Self {
+        Self { strength, form, seen: Seen::default() }
+    }
+
     fn request(&self, view: View<'_>, node: NodeId) -> Option<Request> {
         let (value, pull) = separation(view.cloth, node, self.form, |e| view.fields.edge_strain[e])?;
         Some(Request::Part { node, pull, ratio: value / (self.strength * view.resistance.at(node, pull)) })
@@ -74,18 +90,20 @@ impl Criterion for SeparationTensor {
         "separation_tensor"
     }
 
-    fn find(&self, view: View<'_>, requests: &mut Vec<Request>) {
-        let gate = match self.form {
-            Form::Normalised => GATE,
-            Form::Raw => 0.1,
-        } * self.strength * view.resistance.least();
+    fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>) {
+        let share = if self.form == Form::Raw { RAW_GATE } else { GATE };
+        let gate = share * self.strength * view.resistance.least();
         if view.fields.largest_edge_strain < gate {
             return;
         }
-        for n in view.cloth.mesh.nodes() {
-            let alarming = |n| star(&view.cloth.mesh, n).any(|(e, _)| view.fields.edge_strain[e] > gate);
-            if view.fields.node_strain[n] > gate && alarming(n) && view.can_part(n) {
-                requests.extend(self.request(view, n).filter(|request| request.ratio() > 1.0));
+        self.seen.round = self.seen.round.wrapping_add(1);
+        self.seen.last.grow(view.cloth.mesh.node_count(), 0);
+        for e in view.cloth.mesh.edges().filter(|&e| view.fields.edge_strain[e] > gate) {
+            for n in view.cloth.mesh.edge_nodes(e) {
+                let seen = std::mem::replace(&mut self.seen.last[n], self.seen.round) == self.seen.round;
+                if !seen && view.can_part(n) {
+                    requests.extend(self.request(view, n).filter(|request| request.ratio() > 1.0));
+                }
             }
         }
     }
@@ -96,11 +114,9 @@ impl Criterion for SeparationTensor {
     }
 }
 
-/// The edges at a node with their directions in the material, away from the node.
+/// The edges at a node with their vectors in the material [m], away from the node.
 pub fn star(mesh: &Mesh, n: NodeId) -> impl Iterator<Item = (EdgeId, Vec2)> + '_ {
-    let spoke = move |at: CornerId, to: CornerId, side: CornerId| {
-        (mesh.edge(side), (mesh.uv(to) - mesh.uv(at)).normalize_or_zero())
-    };
+    let spoke = move |at: CornerId, to: CornerId, side: CornerId| (mesh.edge(side), mesh.uv(to) - mesh.uv(at));
     mesh.fan(n).flat_map(move |c| {
         // The last corner of an open fan has one more edge, the one that arrives at the node.
         let last = mesh.twin(c.prev()).is_none().then(|| spoke(c, c.prev(), c.prev()));
@@ -108,32 +124,38 @@ pub fn star(mesh: &Mesh, n: NodeId) -> impl Iterator<Item = (EdgeId, Vec2)> + '_
     })
 }
 
-/// The edges opposite a node in its faces, with their directions in the material.
+/// The edges opposite a node in its faces, with their vectors in the material [m].
 fn rim(mesh: &Mesh, n: NodeId) -> impl Iterator<Item = (EdgeId, Vec2)> + '_ {
-    mesh.fan(n).map(|c| (mesh.edge(c.next()), (mesh.uv(c.prev()) - mesh.uv(c.next())).normalize_or_zero()))
+    mesh.fan(n).map(|c| (mesh.edge(c.next()), mesh.uv(c.prev()) - mesh.uv(c.next())))
 }
+
+/// Strains of some edges with their directions (unit).
+type Strains = SmallVec<[(f64, Vec2); 16]>;
 
 /// Largest eigenvalue of the separation tensor at a node, as a strain, and its axis in the material. `None` if nothing
 /// pulls there.
 pub fn separation(cloth: &Cloth, n: NodeId, form: Form, strain: impl Fn(EdgeId) -> f64) -> Option<(f64, Vec2)> {
-    let star = || star(&cloth.mesh, n).map(|(e, d)| (strain(e), d));
+    let mesh = &cloth.mesh;
+    let sum = |strains: &Strains| strains.iter().fold(Sym2::default(), |sum, &(e, d)| sum + Sym2::outer(d, e));
     let (value, axis) = match form {
         Form::Raw => {
-            let pulls = || star().filter(|&(e, _)| e > 0.0);
-            let sum = pulls().fold(Sym2::default(), |sum, (e, d)| sum + Sym2::outer(d, e));
-            (sum - unbalanced(pulls())).largest()
+            let pulls: Strains =
+                star(mesh, n).map(|(e, d)| (strain(e), d / cloth.woven[e])).filter(|&(e, _)| e > 0.0).collect();
+            (sum(&pulls) - unbalanced(pulls.iter().copied())).largest()
         }
         Form::Normalised => {
-            let green = || star().map(|(e, d)| (e + 0.5 * e * e, d));
-            let own = Response::of(star().map(|(_, d)| d));
-            let all = || green().chain(rim(&cloth.mesh, n).map(|(e, d)| (strain(e) + 0.5 * strain(e) * strain(e), d)));
-            let add = |sum, (g, d)| sum + Sym2::outer(d, g);
-            let (response, sum) = match own {
-                Some(response) => (response, green().fold(Sym2::default(), add)),
-                None => (Response::of(all().map(|(_, d)| d))?, all().fold(Sym2::default(), add)),
+            let green = |(e, d): (EdgeId, Vec2)| {
+                let strain = strain(e);
+                (strain + 0.5 * strain * strain, d / cloth.woven[e])
             };
-            let fit = response.invert(sum);
-            let left = unbalanced(green().map(|(g, d)| (g - fit.along(d), d)));
+            let mut strains: Strains = star(mesh, n).map(green).collect();
+            let own = strains.len();
+            let response = Response::of(&strains).or_else(|| {
+                strains.extend(rim(mesh, n).map(green));
+                Response::of(&strains)
+            })?;
+            let fit = response.invert(sum(&strains));
+            let left = unbalanced(strains[..own].iter().map(|&(g, d)| (g - fit.along(d), d)));
             let (value, axis) = (fit - response.invert(left)).largest();
             ((1.0 + 2.0 * value).max(0.0).sqrt() - 1.0, axis)
         }
@@ -153,9 +175,9 @@ struct Response([[f64; 3]; 3]);
 
 impl Response {
     /// `None` if the directions leave a strain unseen: two of them leave shear.
-    fn of(directions: impl Iterator<Item = Vec2>) -> Option<Self> {
+    fn of(strains: &Strains) -> Option<Self> {
         let mut a = [[0.0f64; 3]; 3];
-        for d in directions {
+        for (_, d) in strains {
             let m = [d.x * d.x, d.y * d.y, std::f64::consts::SQRT_2 * d.x * d.y];
             for i in 0..3 {
                 for j in 0..3 {

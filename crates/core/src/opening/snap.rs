@@ -105,7 +105,8 @@ mod tests {
             let mut log = ChangeLog::new();
             Snap.open(&mut mesh, tip, Vec2::X, &mut log);
             let Some(&Change::EdgeOpened { edge, .. }) = log.first() else { panic!("stuck at {}", mesh.node_uv(tip)) };
-            let ahead = mesh.edge_nodes(edge).into_iter().max_by(|a, b| mesh.node_uv(*a).y.total_cmp(&mesh.node_uv(*b).y));
+            let ahead =
+                mesh.edge_nodes(edge).into_iter().max_by(|a, b| mesh.node_uv(*a).y.total_cmp(&mesh.node_uv(*b).y));
             tip = ahead.unwrap();
             torn += 1;
             assert!(torn < 20, "wanders");

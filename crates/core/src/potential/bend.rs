@@ -16,7 +16,7 @@
 
 use super::{Element, Row};
 use crate::cloth::Cloth;
-use crate::math::{Vec3, atan2};
+use crate::math::{Vec3, small_angle};
 use ripstop_mesh::EdgeId;
 
 /// Springs on hinges.
@@ -43,9 +43,10 @@ fn frame(x: &Nodes) -> (Vec3, Vec3, Vec3) {
     (edge, edge.cross(x[2] - x[0]), (x[3] - x[0]).cross(edge))
 }
 
+/// Angle between the normals. (n₁ × n₂)·ê = −|e| n₁·(x₃ − x₀): no second cross product.
 #[inline]
-fn angle(edge: Vec3, n1: Vec3, n2: Vec3) -> f64 {
-    atan2(n1.cross(n2).dot(edge) / edge.length(), n1.dot(n2))
+fn angle(x: &Nodes, length: f64, n1: Vec3, n2: Vec3, squares: f64) -> f64 {
+    small_angle(-length * n1.dot(x[3] - x[0]), n1.dot(n2), squares.sqrt())
 }
 
 impl Element<4> for Bend {
@@ -70,7 +71,7 @@ impl Element<4> for Bend {
 
     fn energy(&self, rest: &Hinge, x: &Nodes) -> f64 {
         let (edge, n1, n2) = frame(x);
-        let turned = angle(edge, n1, n2);
+        let turned = angle(x, edge.length(), n1, n2, n1.length_squared() * n2.length_squared());
         0.5 * rest.stiffness * turned * turned
     }
 
@@ -78,16 +79,19 @@ impl Element<4> for Bend {
     fn force(&self, rest: &Hinge, x: &Nodes, _v: &Nodes) -> Nodes {
         let (edge, n1, n2) = frame(x);
         let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
-        if s1 == 0.0 || s2 == 0.0 || length_squared == 0.0 {
+        let squares = s1 * s2;
+        if squares * length_squared == 0.0 {
             return [Vec3::ZERO; 4];
         }
         let length = length_squared.sqrt();
-        let moment = rest.stiffness * angle(edge, n1, n2);
-        // n / |n|² · |e| is the unit normal over the height.
-        let on_2 = n1 * (moment * length / s1);
-        let on_3 = n2 * (moment * length / s2);
-        let share_2 = (x[2] - x[0]).dot(edge) / length_squared;
-        let share_3 = (x[3] - x[0]).dot(edge) / length_squared;
+        let moment = rest.stiffness * angle(x, length, n1, n2, squares) * length;
+        // One division for all three: n / |n|² · |e| is the unit normal over the height.
+        let inverse = 1.0 / (squares * length_squared);
+        let on_2 = n1 * (moment * inverse * s2 * length_squared);
+        let on_3 = n2 * (moment * inverse * s1 * length_squared);
+        let per_length = inverse * squares;
+        let share_2 = (x[2] - x[0]).dot(edge) * per_length;
+        let share_3 = (x[3] - x[0]).dot(edge) * per_length;
         let on_1 = -(on_2 * share_2 + on_3 * share_3);
         [-(on_1 + on_2 + on_3), on_1, on_2, on_3]
     }
@@ -102,12 +106,8 @@ mod tests {
     use super::super::laws;
     use super::*;
 
-    const FOLDED: Nodes = [
-        Vec3::new(0.0, 0.0, 0.0),
-        Vec3::new(0.2, 1.0, 0.1),
-        Vec3::new(-0.8, 0.4, 0.3),
-        Vec3::new(0.9, 0.7, -0.5),
-    ];
+    const FOLDED: Nodes =
+        [Vec3::new(0.0, 0.0, 0.0), Vec3::new(0.2, 1.0, 0.1), Vec3::new(-0.8, 0.4, 0.3), Vec3::new(0.9, 0.7, -0.5)];
     const HINGE: Hinge = Hinge { stiffness: 2.0, height_squared: 1.0 };
 
     #[test]

@@ -15,7 +15,7 @@
 
 use super::{Element, Row};
 use crate::cloth::Cloth;
-use crate::math::{Vec3, atan2};
+use crate::math::{Vec3, small_angle};
 use ripstop_mesh::FaceId;
 
 /// Springs on corner angles.
@@ -27,16 +27,31 @@ pub struct Shear {
 /// Rest values of one face.
 #[derive(Clone, Copy, Default)]
 pub struct Angles {
-    angle: [f64; 3],
+    /// Sine and cosine of the first two angles: the three add up to π, so two tell the third.
+    rest: [(f64, f64); 2],
     stiffness: f64,
     /// Shortest edge squared [m²], for the bound of the stiffness.
     shortest_squared: f64,
 }
 
-/// Angle between two edges from the length of their cross product and their dot product.
+impl Angles {
+    /// How far the three angles of a face with these edges have opened [rad]. `double_area` is twice its area.
+    #[inline]
+    fn opened(&self, edge: &[Vec3; 3], length_squared: &[f64; 3], double_area: f64) -> [f64; 3] {
+        // sin and cos of α − α₀ from those of α, all times the lengths of the two edges.
+        let turned = |dot: f64, product: f64, (sin, cos): (f64, f64)| {
+            small_angle(double_area * cos - dot * sin, dot * cos + double_area * sin, product.sqrt())
+        };
+        let a = turned(-edge[0].dot(edge[2]), length_squared[0] * length_squared[2], self.rest[0]);
+        let b = turned(-edge[1].dot(edge[0]), length_squared[1] * length_squared[0], self.rest[1]);
+        [a, b, -a - b]
+    }
+}
+
+/// The edges of a face, each from a corner to the next.
 #[inline]
-fn angle(cross: f64, dot: f64) -> f64 {
-    atan2(cross, dot)
+fn edges(x: &[Vec3; 3]) -> [Vec3; 3] {
+    [x[1] - x[0], x[2] - x[1], x[0] - x[2]]
 }
 
 impl Element<3> for Shear {
@@ -48,11 +63,12 @@ impl Element<3> for Shear {
         let uv = cloth.mesh.face_uv(f);
         let rest_angle = |k: usize| {
             let (p, q) = (uv[(k + 1) % 3] - uv[k], uv[(k + 2) % 3] - uv[k]);
-            angle(p.perp_dot(q).abs(), p.dot(q))
+            let size = p.length() * q.length();
+            (p.perp_dot(q).abs() / size, p.dot(q) / size)
         };
         let shortest = (0..3).map(|k| uv[k].distance_squared(uv[(k + 1) % 3])).fold(f64::MAX, f64::min);
         let rest = Angles {
-            angle: std::array::from_fn(rest_angle),
+            rest: std::array::from_fn(rest_angle),
             stiffness: self.stiffness * cloth.mesh.face_area(f).abs(),
             shortest_squared: shortest,
         };
@@ -60,39 +76,33 @@ impl Element<3> for Shear {
     }
 
     fn energy(&self, rest: &Angles, x: &[Vec3; 3]) -> f64 {
-        let turned = |k: usize| {
-            let (p, q) = (x[(k + 1) % 3] - x[k], x[(k + 2) % 3] - x[k]);
-            angle(p.cross(q).length(), p.dot(q)) - rest.angle[k]
-        };
-        0.5 * rest.stiffness * (0..3).map(|k| turned(k) * turned(k)).sum::<f64>()
+        let edge = edges(x);
+        let opened = rest.opened(&edge, &edge.map(|e| e.length_squared()), edge[0].cross(edge[1]).length());
+        0.5 * rest.stiffness * opened.iter().map(|a| a * a).sum::<f64>()
     }
 
     #[inline]
     fn force(&self, rest: &Angles, x: &[Vec3; 3], _v: &[Vec3; 3]) -> [Vec3; 3] {
-        let mut force = [Vec3::ZERO; 3];
-        let edge = [x[1] - x[0], x[2] - x[1], x[0] - x[2]];
+        let edge = edges(x);
+        let length_squared = edge.map(|e| e.length_squared());
         let normal = edge[0].cross(edge[1]);
         let double_area = normal.length();
         if double_area == 0.0 {
-            return force;
+            return [Vec3::ZERO; 3];
         }
-        let unit = normal / double_area;
-        // Edge k turned by a quarter in its face, over its length squared: D̂ / |e| for both of its ends.
-        let inward = edge.map(|e| unit.cross(e) / e.length_squared());
-        // The angles add up to π, so two tell the third.
-        let a = angle(double_area, -edge[0].dot(edge[2]));
-        let b = angle(double_area, -edge[1].dot(edge[0]));
-        let turned = [a, b, std::f64::consts::PI - a - b];
-        for k in 0..3 {
-            let (j, l) = ((k + 1) % 3, (k + 2) % 3);
-            let moment = rest.stiffness * (turned[k] - rest.angle[k]);
-            // Edge k leaves corner k towards j; edge l comes from l back to k.
-            let (on_j, on_l) = (inward[k] * moment, inward[l] * moment);
-            force[j] += on_j;
-            force[l] += on_l;
-            force[k] -= on_j + on_l;
-        }
-        force
+        let opened = rest.opened(&edge, &length_squared, double_area);
+        let product = length_squared[0] * length_squared[1] * length_squared[2];
+        // One division for the normal and the three edges.
+        let inverse = 1.0 / (double_area * product);
+        let unit = normal * (rest.stiffness * inverse * product);
+        let per_length: [f64; 3] =
+            std::array::from_fn(|k| inverse * double_area * length_squared[(k + 1) % 3] * length_squared[(k + 2) % 3]);
+        // Edge k joins corners k and k + 1. Turning it, by the moments of both, pushes its ends apart across it:
+        // D̂ / |e| is the edge turned by a quarter over its length squared.
+        let push: [Vec3; 3] =
+            std::array::from_fn(|k| unit.cross(edge[k]) * ((opened[k] - opened[(k + 1) % 3]) * per_length[k]));
+        // Corner k feels edge k at its tail and edge k − 1 at its head.
+        std::array::from_fn(|k| push[(k + 2) % 3] - push[k])
     }
 
     fn bounds(&self, rest: &Angles) -> (f64, f64) {
@@ -105,25 +115,26 @@ impl Element<3> for Shear {
 mod tests {
     use super::super::laws;
     use super::*;
-    use crate::math::rotate;
+    use crate::math::{rotate, sin_cos};
 
     const X: [Vec3; 3] = [Vec3::new(0.1, 0.0, 0.2), Vec3::new(1.1, 0.3, -0.1), Vec3::new(0.3, 0.9, 0.4)];
-    const REST: Angles = Angles { angle: [1.2, 0.9, 1.0416], stiffness: 30.0, shortest_squared: 1.0 };
+
+    fn rest(first: f64, second: f64) -> Angles {
+        Angles { rest: [sin_cos(first), sin_cos(second)], stiffness: 30.0, shortest_squared: 1.0 }
+    }
 
     #[test]
     fn obeys_the_laws() {
         let shear = Shear { stiffness: 1.0 };
-        laws::force_is_the_gradient(&shear, &REST, X, 30.0);
-        laws::balanced(X, shear.force(&REST, &X, &[Vec3::ZERO; 3]), 30.0);
+        laws::force_is_the_gradient(&shear, &rest(1.2, 0.9), X, 30.0);
+        laws::force_is_the_gradient(&shear, &rest(0.3, 2.1), X, 30.0);
+        laws::balanced(X, shear.force(&rest(1.2, 0.9), &X, &[Vec3::ZERO; 3]), 30.0);
     }
 
     #[test]
     fn a_larger_copy_is_not_sheared() {
-        let mut rest = REST;
-        rest.angle = std::array::from_fn(|k| {
-            let (p, q) = (X[(k + 1) % 3] - X[k], X[(k + 2) % 3] - X[k]);
-            p.angle_between(q)
-        });
+        let angle = |k: usize| (X[(k + 1) % 3] - X[k]).angle_between(X[(k + 2) % 3] - X[k]);
+        let rest = rest(angle(0), angle(1));
         let moved = X.map(|p| rotate(p * 1.3, Vec3::Z, 0.4) + Vec3::ONE);
         assert!(Shear { stiffness: 1.0 }.energy(&rest, &moved) < 1e-20);
     }

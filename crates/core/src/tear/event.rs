@@ -73,7 +73,13 @@ pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Re
             uv: (a + b) * 0.5,
             place: (at(tail) + at(head)) * 0.5,
             direction: world.normalize_or_zero(),
-            angle: if angle < 0.0 { angle + half_turn } else if angle >= half_turn { angle - half_turn } else { angle },
+            angle: if angle < 0.0 {
+                angle + half_turn
+            } else if angle >= half_turn {
+                angle - half_turn
+            } else {
+                angle
+            },
             length: along.length(),
             ratio: request.ratio(),
             cause,

@@ -81,8 +81,6 @@ impl Default for Policy {
 pub struct Fields {
     /// Total strain of every edge.
     pub edge_strain: Column<EdgeId, f64>,
-    /// Largest strain of the edges of a node's faces' own half-edges; a quick bound for loops over nodes.
-    pub node_strain: Column<NodeId, f64>,
     /// Largest of all edges.
     pub largest_edge_strain: f64,
 }
@@ -91,16 +89,8 @@ impl Fields {
     /// Measures `cloth`.
     pub fn measure(&mut self, cloth: &Cloth) {
         self.edge_strain.grow(cloth.mesh.edge_count(), 0.0);
-        self.node_strain.grow(cloth.mesh.node_count(), 0.0);
         parallel::for_each(&mut self.edge_strain, |i, strain| *strain = cloth.total_strain(EdgeId(i as u32)));
         self.largest_edge_strain = self.edge_strain.iter().copied().fold(f64::MIN, f64::max);
-        self.node_strain.fill(f64::MIN);
-        for e in cloth.mesh.edges() {
-            let strain = self.edge_strain[e];
-            for n in cloth.mesh.edge_nodes(e) {
-                self.node_strain[n] = self.node_strain[n].max(strain);
-            }
-        }
     }
 }
 

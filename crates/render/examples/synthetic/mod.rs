@@ -32,10 +32,10 @@ impl Hanging {
             u += wander * 4.0 * u * (1.0 - u);
             vec2(u, v) * size
         };
-        let mut uv: Vec<Vec2> = (0..=rows).flat_map(|j| (0..=columns).map(move |i| (i, j))).map(|(i, j)| uv_at(i, j)).collect();
-        let mut side: Vec<f32> = (0..=rows)
-            .flat_map(|_| (0..=columns).map(|i| if i <= tear_column { -1.0 } else { 1.0 }))
-            .collect();
+        let mut uv: Vec<Vec2> =
+            (0..=rows).flat_map(|j| (0..=columns).map(move |i| (i, j))).map(|(i, j)| uv_at(i, j)).collect();
+        let mut side: Vec<f32> =
+            (0..=rows).flat_map(|_| (0..=columns).map(|i| if i <= tear_column { -1.0 } else { 1.0 })).collect();
         let mut twin = vec![None; tear_rows];
         for (j, t) in twin.iter_mut().enumerate() {
             *t = Some(uv.len() as u32);

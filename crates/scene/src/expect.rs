@@ -1,0 +1,372 @@
+//! What a scene promises, held against what came out.
+
+use crate::file::Scene;
+use crate::range::Range;
+use crate::summary::Outcome;
+use crate::tally::{Tally, Torn, plastic_strains};
+use ripstop::mesh::pieces;
+use ripstop::{Simulation, Vec2, Vec3};
+use serde::Deserialize;
+
+/// `[expect]`: every key is optional; each one given is checked.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expect {
+    /// Opened edges.
+    pub tears: Option<Range>,
+    /// Nodes at the end less those at the start.
+    pub nodes_added: Option<Range>,
+    /// Pieces at the end.
+    pub pieces: Option<Range>,
+    /// Pieces of at least a tenth of the area.
+    pub large_pieces: Option<Range>,
+    /// Share of the area in pieces smaller than that.
+    pub crumbs: Option<Range>,
+    /// Relative change of the material area.
+    pub area_change: Option<Range>,
+    /// Largest strain of an edge at any frame.
+    pub largest_strain: Option<Range>,
+    /// The first tear.
+    pub first_tear: FirstTear,
+    /// Onset compared with another scene.
+    pub onset: Option<Onset>,
+    /// Torn length by direction in the material.
+    pub torn_along: Option<TornAlong>,
+    /// Share of the torn length where the strength map is weak.
+    pub torn_in_weak: Option<TornInWeak>,
+    /// Width across the middle at the first tear, over the material width.
+    pub waist_at_tear: Option<Range>,
+    /// Which way tears travel.
+    pub tip_travel: Option<TipTravel>,
+    /// Sudden falls of the load on a grip.
+    pub snags: Option<Snags>,
+    /// Tears across the pull of their moment.
+    pub across_pull: Option<AcrossPull>,
+    /// Tears that began apart from all earlier ones.
+    pub places: Option<Range>,
+    /// The largest piece that nothing holds.
+    pub lost: Option<Lost>,
+    /// How far the cloth hangs down, later over earlier.
+    pub sag: Option<Sag>,
+    /// Standard deviation over mean of the plastic strain.
+    pub plastic_spread: Option<Range>,
+}
+
+/// `first_tear = { … }`
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FirstTear {
+    /// When [s].
+    pub time: Option<Range>,
+    /// Where along u [m].
+    pub u: Option<Range>,
+    /// Where along v [m].
+    pub v: Option<Range>,
+}
+
+/// `onset = { like = "other.toml", within = 0.15 }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Onset {
+    /// The other scene, relative to this one.
+    pub like: String,
+    /// Largest relative difference of the first tear's time.
+    pub within: f64,
+}
+
+/// `torn_along = { angle = 90, within = 25, share = { min = 0.6 } }`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TornAlong {
+    /// Direction from weft [degrees].
+    pub angle: f64,
+    /// The mean direction of the torn length lies within so many degrees of it.
+    pub mean_within: Option<f64>,
+    /// Degrees that count as along it.
+    pub within: Option<f64>,
+    /// Share of the torn length along it.
+    pub share: Option<Range>,
+}
+
+/// `torn_in_weak = { below = 0.6, share = { min = 0.8 } }`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TornInWeak {
+    /// Map factor below which cloth counts as weak.
+    pub below: f64,
+    /// Share of the torn length.
+    pub share: Range,
+}
+
+/// `tip_travel = { direction = [0, -1], share = { min = 0.9 } }`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TipTravel {
+    /// Direction in the material.
+    pub direction: Vec2,
+    /// Share of the tears, after the first, that lie further along it than all before.
+    pub share: Range,
+}
+
+/// `snags = { grip = "hand", fall = 0.2, count = { min = 3 } }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Snags {
+    /// The grip.
+    pub grip: String,
+    /// Fall of the load from one frame to the next, as a share of the largest load so far.
+    pub fall: f64,
+    /// How often.
+    pub count: Range,
+}
+
+/// `across_pull = { grip = "hand", within = 35, share = { min = 0.7 } }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcrossPull {
+    /// The grip that pulls.
+    pub grip: String,
+    /// Degrees from the perpendicular that count as across.
+    pub within: f64,
+    /// Share of the torn length, in every stretch between two keyframes in which at least three edges tear.
+    pub share: Range,
+    /// Stretches of that kind.
+    pub phases: Option<Range>,
+}
+
+/// `lost = { area = { min = 0.2 }, travel = { min = 1 } }`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lost {
+    /// Its share of the cloth's area.
+    pub area: Range,
+    /// How far its middle has moved from where it lay in the flat sheet [m].
+    pub travel: Range,
+}
+
+/// `sag = { before = 1.0, after = 4.0, ratio = { min = 1.5 } }`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sag {
+    /// A time [s].
+    pub before: f64,
+    /// A later time [s].
+    pub after: f64,
+    /// Depth below the holds then over depth earlier.
+    pub ratio: Range,
+}
+
+/// What the run left behind.
+pub struct Evidence<'a> {
+    /// The scene.
+    pub scene: &'a Scene,
+    /// Counted on the way.
+    pub tally: &'a Tally,
+    /// At the end.
+    pub simulation: &'a Simulation,
+    /// Time of the first tear of the scene that `onset` names [s].
+    pub other_onset: Option<f64>,
+}
+
+/// Holds every expectation of a scene against the evidence.
+pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
+    let Evidence { scene, tally, simulation, other_onset } = *evidence;
+    let expect = &scene.expect;
+    let mut found = Vec::new();
+    let mut hold = |name: &str, range: Option<Range>, value: f64| {
+        if let Some(range) = range {
+            found.push(Outcome {
+                name: name.into(),
+                expected: range.to_string(),
+                value: Some(value).filter(|v| v.is_finite()),
+                met: range.holds(value),
+            });
+        }
+    };
+    let cloth = simulation.cloth();
+    let pieces = pieces(&cloth.mesh);
+    let large: Vec<f64> = pieces.areas.iter().copied().filter(|a| *a >= 0.1 * tally.start.area).collect();
+    hold("tears", expect.tears, tally.torn.len() as f64);
+    hold("nodes_added", expect.nodes_added, cloth.mesh.node_count() as f64 - tally.start.nodes as f64);
+    hold("pieces", expect.pieces, pieces.areas.len() as f64);
+    hold("large_pieces", expect.large_pieces, large.len() as f64);
+    hold("crumbs", expect.crumbs, 1.0 - large.iter().sum::<f64>() / tally.start.area);
+    hold("area_change", expect.area_change, (cloth.mesh.area() / tally.start.area - 1.0).abs());
+    hold("largest_strain", expect.largest_strain, tally.largest_strain);
+    let first = tally.torn.first();
+    let of_first = |f: fn(&Torn) -> f64| first.map_or(f64::NAN, f);
+    hold("first_tear.time", expect.first_tear.time, of_first(|t| t.time));
+    hold("first_tear.u", expect.first_tear.u, of_first(|t| t.uv.x));
+    hold("first_tear.v", expect.first_tear.v, of_first(|t| t.uv.y));
+    if let Some(onset) = &expect.onset {
+        let off = other_onset.map_or(f64::NAN, |other| (of_first(|t| t.time) / other - 1.0).abs());
+        hold("onset", Some(Range { min: 0.0, max: onset.within }), off);
+    }
+    if let Some(along) = expect.torn_along {
+        let mean = angle_between(mean_angle(&tally.torn), along.angle);
+        hold("torn_along.mean_within", along.mean_within.map(|max| Range { min: 0.0, max }), mean);
+        let near = |t: &Torn| angle_between(t.angle.to_degrees(), along.angle) <= along.within.unwrap_or(20.0);
+        hold("torn_along.share", along.share, share_of_length(&tally.torn, near));
+    }
+    if let Some(weak) = expect.torn_in_weak {
+        let map = simulation.tears_by().and_then(|t| t.resistance.map.as_ref());
+        let share = map.map_or(f64::NAN, |map| share_of_length(&tally.torn, |t| map.at(t.uv) < weak.below));
+        hold("torn_in_weak.share", Some(weak.share), share);
+    }
+    let before_tear = first.and_then(|t| tally.moments.iter().rev().find(|m| m.time <= t.time));
+    hold("waist_at_tear", expect.waist_at_tear, before_tear.map_or(f64::NAN, |m| m.waist));
+    if let Some(tip) = expect.tip_travel {
+        hold("tip_travel.share", Some(tip.share), tip_travel(&tally.torn, tip.direction, tally.start.spacing));
+    }
+    let grip = |name: &str| simulation.grips().iter().position(|g| g.name == name);
+    if let Some(snags) = &expect.snags {
+        let count = grip(&snags.grip).map_or(f64::NAN, |g| count_snags(tally, g, snags.fall) as f64);
+        hold("snags.count", Some(snags.count), count);
+    }
+    if let Some(across) = &expect.across_pull {
+        let phases = grip(&across.grip).map_or(Vec::new(), |g| across_pull(simulation, tally, g, across.within));
+        hold("across_pull.share", Some(across.share), phases.iter().copied().reduce(f64::min).unwrap_or(f64::NAN));
+        hold("across_pull.phases", across.phases, phases.len() as f64);
+    }
+    hold("places", expect.places, separate_places(&tally.torn, 4.0 * tally.start.spacing) as f64);
+    if let Some(lost) = expect.lost {
+        let (area, travel) = lost_piece(simulation, tally, scene);
+        hold("lost.area", Some(lost.area), area);
+        hold("lost.travel", Some(lost.travel), travel);
+    }
+    if let Some(sag) = expect.sag {
+        let depth = |time| tally.at(time).map_or(f64::NAN, |m| tally.start.hold_height - m.lowest);
+        hold("sag.ratio", Some(sag.ratio), depth(sag.after) / depth(sag.before));
+    }
+    if expect.plastic_spread.is_some() {
+        let strains: Vec<f64> = plastic_strains(cloth).collect();
+        let mean = strains.iter().sum::<f64>() / strains.len() as f64;
+        let variance = strains.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / strains.len() as f64;
+        hold("plastic_spread", expect.plastic_spread, variance.sqrt() / mean);
+    }
+    found
+}
+
+/// Angle between two lines [degrees], 0 to 90.
+fn angle_between(a: f64, b: f64) -> f64 {
+    let d = (a - b).rem_euclid(180.0);
+    d.min(180.0 - d)
+}
+
+/// Mean direction of lines, weighted by length [degrees]: the mean of doubled angles.
+pub fn mean_angle(torn: &[Torn]) -> f64 {
+    let sum: Vec2 = torn.iter().map(|t| t.length * double_angle(t.angle)).sum();
+    0.5 * ripstop::math::atan2(sum.y, sum.x).to_degrees()
+}
+
+fn double_angle(angle: f64) -> Vec2 {
+    let (s, c) = ripstop::math::sin_cos(2.0 * angle);
+    Vec2::new(c, s)
+}
+
+fn share_of_length(torn: &[Torn], counts: impl Fn(&Torn) -> bool) -> f64 {
+    let length = |all: &mut dyn Iterator<Item = &Torn>| all.map(|t| t.length).sum::<f64>();
+    length(&mut torn.iter().filter(|t| counts(t))) / length(&mut torn.iter())
+}
+
+fn tip_travel(torn: &[Torn], direction: Vec2, spacing: f64) -> f64 {
+    let mut furthest = f64::NEG_INFINITY;
+    let mut onward = 0;
+    for t in torn {
+        let along = t.uv.dot(direction.normalize_or_zero());
+        // Two edges side by side belong to the same advance.
+        onward += u32::from(along > furthest - spacing);
+        furthest = furthest.max(along);
+    }
+    f64::from(onward) / torn.len() as f64
+}
+
+fn count_snags(tally: &Tally, grip: usize, fall: f64) -> usize {
+    let mut largest: f64 = 0.0;
+    let mut count = 0;
+    for pair in tally.moments.windows(2) {
+        let [was, is] = [&pair[0], &pair[1]].map(|m| m.loads[grip].length());
+        largest = largest.max(was);
+        count += usize::from(was - is > fall * largest);
+    }
+    count
+}
+
+/// For every stretch between keyframes of a grip in which at least three edges tear: the share of torn length across its motion.
+fn across_pull(simulation: &Simulation, tally: &Tally, grip: usize, within: f64) -> Vec<f64> {
+    let keys = &simulation.grips()[grip].keys;
+    let mut shares = Vec::new();
+    for pair in keys.windows(2) {
+        let Some(pull) = (pair[1].shift - pair[0].shift).try_normalize() else { continue };
+        let torn: Vec<Torn> =
+            (tally.torn.iter()).filter(|t| t.time > pair[0].time && t.time <= pair[1].time).copied().collect();
+        if torn.len() >= 3 {
+            let largest = within.to_radians();
+            shares.push(share_of_length(&torn, |t| t.direction.dot(pull).abs() <= ripstop::math::sin_cos(largest).0));
+        }
+    }
+    shares
+}
+
+/// Tears that began further than `apart` from every earlier one.
+fn separate_places(torn: &[Torn], apart: f64) -> usize {
+    (0..torn.len()).filter(|&i| torn[..i].iter().all(|t| t.uv.distance(torn[i].uv) > apart)).count()
+}
+
+/// Share of area and travel of the largest piece that no grip holds.
+fn lost_piece(simulation: &Simulation, tally: &Tally, scene: &Scene) -> (f64, f64) {
+    let cloth = simulation.cloth();
+    let mesh = &cloth.mesh;
+    let pieces = pieces(mesh);
+    let mut held = vec![false; pieces.areas.len()];
+    let mut middle = vec![(Vec3::ZERO, Vec3::ZERO, 0.0); pieces.areas.len()];
+    for f in mesh.faces() {
+        let p = pieces.of_face[f] as usize;
+        for n in mesh.face_nodes(f) {
+            held[p] |= cloth.is_held(n);
+            let (sum, start, weight) = &mut middle[p];
+            *sum += cloth.x[n];
+            let uv = mesh.node_uv(n);
+            *start += scene.place.origin + scene.place.weft * uv.x + scene.place.warp * uv.y;
+            *weight += 1.0;
+        }
+    }
+    match (0..held.len()).find(|&p| !held[p]) {
+        Some(p) => {
+            let (sum, start, weight) = middle[p];
+            (pieces.areas[p] / tally.start.area, ((sum - start) / weight).length())
+        }
+        None => (0.0, 0.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn torn(angle: f64, length: f64, uv: [f64; 2]) -> Torn {
+        let angle = angle.to_radians();
+        Torn { time: 0.0, node: 0, uv: uv.into(), place: Vec3::ZERO, direction: Vec3::X, angle, length }
+    }
+
+    #[test]
+    fn directions_are_lines_not_arrows() {
+        assert_eq!(angle_between(175.0, 5.0), 10.0);
+        assert_eq!(angle_between(90.0, 0.0), 90.0);
+        let lines = [torn(175.0, 1.0, [0.0; 2]), torn(5.0, 1.0, [0.0; 2])];
+        assert!(angle_between(mean_angle(&lines), 0.0) < 1e-9);
+    }
+
+    #[test]
+    fn places_apart_are_counted_once() {
+        let all = [torn(0.0, 1.0, [0.0, 0.0]), torn(0.0, 1.0, [0.1, 0.0]), torn(0.0, 1.0, [1.0, 0.0])];
+        assert_eq!(separate_places(&all, 0.5), 2);
+    }
+
+    #[test]
+    fn a_tip_that_turns_back_is_noticed() {
+        let down: Vec<_> = (0..10).map(|i| torn(90.0, 0.1, [0.0, -0.1 * f64::from(i)])).collect();
+        assert_eq!(tip_travel(&down, Vec2::NEG_Y, 0.1), 1.0);
+        assert!(tip_travel(&down, Vec2::Y, 0.1) < 0.3);
+    }
+}

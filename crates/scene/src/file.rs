@@ -1,0 +1,422 @@
+//! The scene file: every table and key there is.
+//!
+//! Lengths in metres, times in seconds, angles in degrees. `u` and `v` are material coordinates: `u` along the weft,
+//! `v` along the warp. Kinds of things are chosen by the name of a table (`[integrator.rk4]`).
+
+use crate::expect::Expect;
+use ripstop::criterion::Form;
+use ripstop::plastic::Plasticity;
+use ripstop::tear::Policy;
+use ripstop::{Fabric, Placement, Vec2, Vec3};
+use serde::Deserialize;
+
+/// A whole scene.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scene {
+    /// One line: what there is to see.
+    pub title: String,
+    /// Where it comes from: document and figure.
+    #[serde(default)]
+    pub source: String,
+    /// Duration and steps.
+    pub time: Time,
+    /// The sheet.
+    pub cloth: ClothKind,
+    /// Where a flat sheet lies at the start.
+    #[serde(default)]
+    pub place: Placement,
+    /// What it is made of.
+    #[serde(default)]
+    pub fabric: Fabric,
+    /// How its forces are computed.
+    #[serde(default)]
+    pub model: ModelKind,
+    /// How it advances in time.
+    #[serde(default)]
+    pub integrator: IntegratorKind,
+    /// Gravity [m/s²].
+    #[serde(default = "earth")]
+    pub gravity: Vec3,
+    /// Air and wind.
+    #[serde(default)]
+    pub air: Air,
+    /// Holds and grips.
+    #[serde(default)]
+    pub grip: Vec<GripTable>,
+    /// How it tears.
+    pub tear: Option<Tear>,
+    /// Tears by hand.
+    #[serde(default)]
+    pub hand: Vec<Hand>,
+    /// How it yields.
+    pub plastic: Option<Plasticity>,
+    /// Where it is seen from.
+    pub camera: Option<Camera>,
+    /// How pictures of it look.
+    #[serde(default)]
+    pub look: Look,
+    /// What must come out.
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+fn earth() -> Vec3 {
+    Vec3::new(0.0, -9.81, 0.0)
+}
+
+/// `[time]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Time {
+    /// Length of the run [s].
+    pub duration: f64,
+    /// Frames per second of the results.
+    #[serde(default = "thirty")]
+    pub fps: f64,
+    /// Length of a step [s]; a whole number of steps makes a frame, so it is shortened to fit.
+    pub step: f64,
+}
+
+fn thirty() -> f64 {
+    30.0
+}
+
+/// `[cloth.…]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ClothKind {
+    /// A regular grid with alternating diagonals.
+    Grid {
+        /// Extent along u and v [m].
+        size: Vec2,
+        /// Nodes along u and v.
+        nodes: [usize; 2],
+    },
+    /// An irregular mesh.
+    Irregular {
+        /// Extent along u and v [m].
+        size: Vec2,
+        /// Distance of nodes [m].
+        spacing: f64,
+        /// Other seeds give other meshes.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// A mesh from a file.
+    Obj {
+        /// The file, relative to the scene.
+        file: String,
+        /// Metres per unit of the file's positions.
+        #[serde(default = "one")]
+        scale: f64,
+        /// Where material coordinates come from.
+        #[serde(default)]
+        uv: UvSource,
+    },
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Where the material coordinates of a mesh file come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UvSource {
+    /// The file's texture coordinates, scaled so that the material area equals the area of the shape; made from the flat
+    /// shape if the file has none.
+    #[default]
+    Scaled,
+    /// The file's texture coordinates as metres.
+    Metres,
+    /// The shape itself, which must be flat.
+    Flat,
+}
+
+/// `[model.…]`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ModelKind {
+    /// Springs on edges, corners and hinges.
+    Springs {},
+}
+
+impl Default for ModelKind {
+    fn default() -> Self {
+        Self::Springs {}
+    }
+}
+
+/// `[integrator.…]`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum IntegratorKind {
+    /// Explicit Euler.
+    Euler {},
+    /// Midpoint rule.
+    Midpoint {},
+    /// Runge-Kutta of order 4.
+    Rk4 {},
+}
+
+impl Default for IntegratorKind {
+    fn default() -> Self {
+        Self::Rk4 {}
+    }
+}
+
+/// `[air]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Air {
+    /// Resistance of faces, linear in speed [kg/(m²·s)].
+    pub viscous: f64,
+    /// Resistance of faces, quadratic in speed [kg/m³].
+    pub pressure: f64,
+    /// Drag of nodes [kg/m³].
+    pub drag: f64,
+    /// Wind.
+    pub wind: Wind,
+}
+
+impl Default for Air {
+    fn default() -> Self {
+        Self { viscous: 0.1, pressure: 0.0, drag: 0.0, wind: Wind::default() }
+    }
+}
+
+/// `[air.wind]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wind {
+    /// Velocity over time.
+    pub keys: Vec<WindKey>,
+    /// Gusts.
+    pub gust: Option<Gust>,
+}
+
+/// One keyframe of the wind.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindKey {
+    /// Time [s].
+    pub t: f64,
+    /// Velocity [m/s].
+    pub velocity: Vec3,
+}
+
+/// Gusts of the wind.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gust {
+    /// Share of the wind by which it varies.
+    pub amount: f64,
+    /// From gust to gust in time [s].
+    pub period: f64,
+    /// From gust to gust along the wind [m].
+    pub length: f64,
+    /// Other seeds give other gusts.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// `[[grip]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GripTable {
+    /// Name in results.
+    pub name: String,
+    /// Which nodes.
+    #[serde(rename = "where")]
+    pub place: Where,
+    /// How it moves.
+    #[serde(default)]
+    pub keys: Vec<GripKey>,
+    /// When it lets go [s].
+    pub release: Option<f64>,
+}
+
+/// Which nodes a grip takes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Where {
+    /// A whole side of the sheet.
+    Side(Side),
+    /// Two opposite corners of a rectangle on the material [m].
+    Box([Vec2; 2]),
+    /// The node nearest to a material point [m].
+    Near(Vec2),
+    /// All of the border.
+    Border,
+}
+
+/// A side of the sheet, by its material coordinates.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// Smallest u.
+    Left,
+    /// Largest u.
+    Right,
+    /// Smallest v.
+    Bottom,
+    /// Largest v.
+    Top,
+}
+
+/// One keyframe of a grip.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GripKey {
+    /// Time [s].
+    pub t: f64,
+    /// Displacement from where it took hold [m].
+    #[serde(default, rename = "move")]
+    pub shift: Vec3,
+    /// Turn about its middle: axis times angle [degrees].
+    #[serde(default)]
+    pub turn: Vec3,
+}
+
+/// `[tear]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tear {
+    /// When and where.
+    pub criterion: CriterionKind,
+    /// What the mesh does.
+    #[serde(default)]
+    pub opening: OpeningKind,
+    /// When within a step.
+    #[serde(default)]
+    pub policy: Policy,
+    /// How much stronger against a pull on the bias, 0 to 1.
+    #[serde(default)]
+    pub weave: f64,
+    /// Picture of relative strength.
+    pub map: Option<Map>,
+}
+
+/// `[tear.criterion.…]`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum CriterionKind {
+    /// Separation tensor of the edges at a node.
+    SeparationTensor {
+        /// Strain at which cloth tears.
+        strength: f64,
+        /// Size of the tensor.
+        #[serde(default)]
+        form: Form,
+    },
+    /// Strain of single edges.
+    EdgeStrain {
+        /// Strain at which cloth tears.
+        strength: f64,
+    },
+}
+
+impl CriterionKind {
+    /// Name of its table, and its strength.
+    pub fn strength(&self) -> (&'static str, f64) {
+        match *self {
+            Self::SeparationTensor { strength, .. } => ("separation_tensor", strength),
+            Self::EdgeStrain { strength } => ("edge_strain", strength),
+        }
+    }
+}
+
+/// `opening = …`
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpeningKind {
+    /// Along the closest edges.
+    #[default]
+    Snap,
+    /// By the plane across the pull.
+    Plane,
+}
+
+/// `[tear.map]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Map {
+    /// Picture laid over the sheet: white is full strength.
+    pub image: String,
+    /// Relative strength where it is black.
+    #[serde(default = "weak")]
+    pub black: f64,
+}
+
+fn weak() -> f64 {
+    0.3
+}
+
+/// `[[hand]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hand {
+    /// When [s].
+    pub t: f64,
+    /// Line on the material [m].
+    pub path: Vec<Vec2>,
+}
+
+/// `[camera]`
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Camera {
+    /// Where it stands [m].
+    pub eye: Vec3,
+    /// Where it looks [m].
+    pub target: Vec3,
+    /// Vertical angle of view [degrees].
+    #[serde(default = "lens")]
+    pub angle: f64,
+}
+
+fn lens() -> f64 {
+    35.0
+}
+
+/// `[look]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Look {
+    /// Picture on the cloth, relative to the scene.
+    pub texture: Option<String>,
+    /// Colour of the cloth if it has no picture, red green blue from 0 to 1.
+    pub colour: Option<[f32; 3]>,
+    /// What the colours of pictures show.
+    pub colouring: Colouring,
+    /// Height of a floor [m].
+    pub floor: Option<f64>,
+    /// Moments of which stills are made [s]; empty: chosen by what happens.
+    pub stills: Vec<f64>,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self { texture: None, colour: None, colouring: Colouring::Fabric, floor: None, stills: Vec::new() }
+    }
+}
+
+/// What the colours of a picture show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Colouring {
+    /// The cloth as it looks.
+    #[default]
+    Fabric,
+    /// A numbered checker by material coordinates.
+    Checker,
+    /// Strain.
+    Strain,
+    /// Plastic strain.
+    Plastic,
+    /// Pieces in different colours.
+    Pieces,
+    /// The mesh.
+    Wire,
+}

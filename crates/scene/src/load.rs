@@ -1,0 +1,355 @@
+//! From a scene file to a simulation: everything is checked here, before anything runs.
+
+use crate::error::SceneError;
+use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, ModelKind, OpeningKind, Scene, Side, Where};
+use crate::source::Source;
+use ripstop::grip::{Grip, Key};
+use ripstop::integrator::{Euler, Integrator, Midpoint, Rk4};
+use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
+use ripstop::model::Surroundings;
+use ripstop::opening::{Opening, Plane, Snap};
+use ripstop::tear::{HandTear, Resistance, StrengthMap, Tearing};
+use ripstop::{Cloth, Simulation, Vec2, Vec3, criterion, model, wind};
+use std::path::Path;
+
+/// A scene made ready to run.
+pub struct Built {
+    /// The simulation, at time zero.
+    pub simulation: Simulation,
+    /// Steps in a frame.
+    pub steps_per_frame: u64,
+    /// Frames after the first one.
+    pub frame_count: u32,
+    /// Things that will work but may not be meant.
+    pub warnings: Vec<String>,
+    /// Smallest and largest material coordinates [m].
+    pub uv_bounds: (Vec2, Vec2),
+}
+
+impl Scene {
+    /// Reads a scene and checks every value in it.
+    pub fn read(path: &Path) -> Result<(Self, Built), SceneError> {
+        let source = Source::read(path)?;
+        let scene: Self = source.parse()?;
+        let built = scene.build(&source)?;
+        Ok((scene, built))
+    }
+
+    /// The title alone, without building anything.
+    pub fn title(path: &Path) -> Result<String, SceneError> {
+        Ok(Source::read(path)?.parse::<Self>()?.title)
+    }
+
+    fn build(&self, source: &Source) -> Result<Built, SceneError> {
+        self.check(source)?;
+        let (mesh, positions) = self.mesh(source)?;
+        let bounds = uv_bounds(&mesh);
+        let mut cloth = match positions {
+            Some(x) => Cloth::shaped(mesh, self.fabric.density, x),
+            None => Cloth::flat(mesh, self.fabric.density, self.place),
+        };
+        let grips = self.grips(source, &mut cloth, bounds)?;
+        let tearing = self.tearing(source, bounds)?;
+        let ModelKind::Springs {} = self.model;
+        let mut potentials = model::springs(&self.fabric, &cloth);
+        potentials.extend(self.surroundings().loads(&cloth));
+        let integrator: Box<dyn Integrator> = match self.integrator {
+            IntegratorKind::Euler {} => Box::new(Euler::default()),
+            IntegratorKind::Midpoint {} => Box::new(Midpoint::default()),
+            IntegratorKind::Rk4 {} => Box::new(Rk4::default()),
+        };
+        let steps_per_frame = (1.0 / (self.time.fps * self.time.step)).ceil().max(1.0) as u64;
+        let h = 1.0 / (self.time.fps * steps_per_frame as f64);
+        let name = integrator.name();
+        let mut simulation = Simulation::boxed(cloth, potentials, integrator, h);
+        for grip in grips {
+            simulation = simulation.grip(grip);
+        }
+        if let Some(tearing) = tearing {
+            simulation = simulation.tearing(tearing);
+        }
+        if let Some(plastic) = self.plastic {
+            simulation = simulation.plasticity(plastic);
+        }
+        for hand in &self.hand {
+            simulation = simulation.tear_by_hand(HandTear { time: hand.t, path: hand.path.clone() });
+        }
+        let warnings = stable(source, name, h, simulation.stable_step())?;
+        let frame_count = (self.time.duration * self.time.fps).round().max(1.0) as u32;
+        Ok(Built { simulation, steps_per_frame, frame_count, warnings, uv_bounds: bounds })
+    }
+
+    fn check(&self, source: &Source) -> Result<(), SceneError> {
+        let positive = |path: &[&str], value: f64, unit: &str| {
+            if value.is_finite() && value > 0.0 {
+                return Ok(());
+            }
+            let key = path.last().copied().unwrap_or("value");
+            Err(source.fault(path, format!("`{key}` is {value}"), format!("it must be above zero [{unit}]")))
+        };
+        positive(&["time", "duration"], self.time.duration, "s")?;
+        positive(&["time", "fps"], self.time.fps, "1/s")?;
+        positive(&["time", "step"], self.time.step, "s")?;
+        self.fabric.check().map_err(|(key, cause)| {
+            source.fault(&["fabric", key], cause, "see `fabric` in docs/scenes.md for usual values")
+        })?;
+        for (key, value) in [("viscous", self.air.viscous), ("pressure", self.air.pressure), ("drag", self.air.drag)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(source.fault(&["air", key], format!("`{key}` is {value}"), "it must be zero or more"));
+            }
+        }
+        if let Some(gust) = self.air.wind.gust {
+            positive(&["air", "wind", "gust", "period"], gust.period, "s")?;
+            positive(&["air", "wind", "gust", "length"], gust.length, "m")?;
+        }
+        in_order(source, &["air", "wind", "keys"], self.air.wind.keys.iter().map(|key| key.t))?;
+        if let Some(tear) = &self.tear {
+            let (name, strength) = tear.criterion.strength();
+            positive(&["tear", "criterion", name, "strength"], strength, "strain")?;
+            if !(0.0..=1.0).contains(&tear.weave) {
+                return Err(source.fault(
+                    &["tear", "weave"],
+                    format!("`weave` is {}", tear.weave),
+                    "it goes from 0 to 1",
+                ));
+            }
+        }
+        if let Some(plastic) = self.plastic {
+            positive(&["plastic", "yield_strain"], plastic.yield_strain, "strain")?;
+        }
+        for (i, hand) in self.hand.iter().enumerate() {
+            if hand.path.len() < 2 {
+                let path = ["hand", &i.to_string(), "path"];
+                return Err(source.fault(&path, "a tear by hand needs at least two points", "path = [[u, v], [u, v]]"));
+            }
+        }
+        let placed = [("weft", self.place.weft), ("warp", self.place.warp)];
+        for (key, axis) in placed {
+            if (axis.length() - 1.0).abs() > 1e-6 {
+                return Err(source.fault(
+                    &["place", key],
+                    format!("`{key}` has length {}", axis.length()),
+                    "it must be a unit vector",
+                ));
+            }
+        }
+        if self.place.weft.dot(self.place.warp).abs() > 1e-6 {
+            return Err(source.fault(
+                &["place"],
+                "`weft` and `warp` are not at right angles",
+                "a flat sheet lies unsheared at the start",
+            ));
+        }
+        Ok(())
+    }
+
+    fn mesh(&self, source: &Source) -> Result<(Mesh, Option<Column<NodeId, Vec3>>), SceneError> {
+        match &self.cloth {
+            ClothKind::Grid { size, nodes } => {
+                let at = |e: MeshError| match e {
+                    MeshError::Empty => source.fault(
+                        &["cloth", "grid", "nodes"],
+                        format!("a grid of {} × {} nodes has no faces", nodes[0], nodes[1]),
+                        "it needs at least 2 × 2",
+                    ),
+                    e => source.fault(&["cloth", "grid", "size"], e.to_string(), "both sides must be above zero [m]"),
+                };
+                Ok((generate::grid(positive_size(source, "grid", *size)?, *nodes).map_err(at)?, None))
+            }
+            ClothKind::Irregular { size, spacing, seed } => {
+                let size = positive_size(source, "irregular", *size)?;
+                let mesh = generate::irregular(size, *spacing, *seed).map_err(|_| {
+                    source.fault(
+                        &["cloth", "irregular", "spacing"],
+                        format!("a spacing of {spacing} m doesn't fit a sheet of {} × {} m", size.x, size.y),
+                        "it must be above zero and at most the shorter side",
+                    )
+                })?;
+                Ok((mesh, None))
+            }
+            ClothKind::Obj { file, scale, uv } => {
+                let path = source.beside(file);
+                let (mesh, x) = crate::obj::read(&path, *scale, *uv).map_err(|(cause, advice)| {
+                    source.fault(&["cloth", "obj", "file"], format!("{}: {cause}", path.display()), advice)
+                })?;
+                Ok((mesh, Some(x)))
+            }
+        }
+    }
+
+    fn grips(&self, source: &Source, cloth: &mut Cloth, bounds: (Vec2, Vec2)) -> Result<Vec<Grip>, SceneError> {
+        let mut taken: Column<NodeId, Option<usize>> = Column::filled(cloth.mesh.node_count(), None);
+        let mut grips = Vec::new();
+        for (i, table) in self.grip.iter().enumerate() {
+            let number = i.to_string();
+            in_order(source, &["grip", &number, "keys"], table.keys.iter().map(|key| key.t))?;
+            let nodes = select(&cloth.mesh, &table.place, bounds);
+            if nodes.is_empty() {
+                return Err(source.fault(
+                    &["grip", &number, "where"],
+                    format!("grip `{}` catches no node", table.name),
+                    format!(
+                        "the cloth reaches from ({}, {}) to ({}, {}) m",
+                        bounds.0.x, bounds.0.y, bounds.1.x, bounds.1.y
+                    ),
+                ));
+            }
+            for &n in &nodes {
+                if let Some(other) = taken[n].replace(i) {
+                    return Err(source.fault(
+                        &["grip", &number, "where"],
+                        format!(
+                            "grip `{}` takes node {n}, which grip `{}` holds already",
+                            table.name, self.grip[other].name
+                        ),
+                        "make their areas apart",
+                    ));
+                }
+            }
+            let keys = table.keys.iter().map(|key| Key {
+                time: key.t,
+                shift: key.shift,
+                turn: key.turn * std::f64::consts::PI / 180.0,
+            });
+            let grip = Grip::moving(table.name.clone(), &nodes, cloth, keys.collect());
+            grips.push(match table.release {
+                Some(time) => grip.until(time),
+                None => grip,
+            });
+        }
+        Ok(grips)
+    }
+
+    fn tearing(&self, source: &Source, bounds: (Vec2, Vec2)) -> Result<Option<Tearing>, SceneError> {
+        let Some(tear) = &self.tear else { return Ok(None) };
+        let opening: Box<dyn Opening> = match tear.opening {
+            OpeningKind::Snap => Box::new(Snap),
+            OpeningKind::Plane => Box::new(Plane),
+        };
+        let criterion: Box<dyn criterion::Criterion> = match tear.criterion {
+            CriterionKind::SeparationTensor { strength, form } => {
+                Box::new(criterion::SeparationTensor::new(strength, form))
+            }
+            CriterionKind::EdgeStrain { strength } => Box::new(criterion::EdgeStrain { strength }),
+        };
+        let map = tear.map.as_ref().map(|map| strength_map(source, map, bounds)).transpose()?;
+        let mut tearing = Tearing::boxed(criterion, opening);
+        tearing.resistance = Resistance::new(map, tear.weave);
+        tearing.policy = tear.policy;
+        Ok(Some(tearing))
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        let air = &self.air;
+        let gust = air.wind.gust;
+        Surroundings {
+            gravity: self.gravity,
+            viscous: air.viscous,
+            pressure: air.pressure,
+            drag: air.drag,
+            wind: wind::Wind {
+                keys: air.wind.keys.iter().map(|key| (key.t, key.velocity)).collect(),
+                gust: gust.map_or(0.0, |g| g.amount),
+                period: gust.map_or(1.0, |g| g.period),
+                length: gust.map_or(1.0, |g| g.length),
+                seed: gust.map_or(0, |g| g.seed),
+            },
+        }
+    }
+}
+
+/// A step past the limit by this much is refused: the estimate of the limit may be half of the true one.
+const FAR_PAST: f64 = 2.5;
+
+fn stable(source: &Source, integrator: &str, h: f64, limit: f64) -> Result<Vec<String>, SceneError> {
+    if h <= limit {
+        return Ok(Vec::new());
+    }
+    let says = format!(
+        "a step of {h:.2e} s is {:.1} times the stable step of `{integrator}` for this cloth, about {limit:.2e} s",
+        h / limit
+    );
+    if h > FAR_PAST * limit {
+        return Err(source.fault(
+            &["time", "step"],
+            says,
+            format!("set `step` to {limit:.1e} or less, or make the fabric softer or the mesh coarser"),
+        ));
+    }
+    Ok(vec![format!("{says}; it may blow up")])
+}
+
+fn positive_size(source: &Source, kind: &str, size: Vec2) -> Result<Vec2, SceneError> {
+    if size.is_finite() && size.x > 0.0 && size.y > 0.0 {
+        return Ok(size);
+    }
+    let cause = format!("the cloth has no area: `size` is {} × {} m", size.x, size.y);
+    Err(source.fault(&["cloth", kind, "size"], cause, "both sides must be above zero"))
+}
+
+fn in_order(source: &Source, path: &[&str], times: impl Iterator<Item = f64>) -> Result<(), SceneError> {
+    let mut last = f64::NEG_INFINITY;
+    for (i, t) in times.enumerate() {
+        if t.is_nan() || t <= last {
+            let number = i.to_string();
+            let path: Vec<&str> = path.iter().copied().chain([number.as_str()]).collect();
+            return Err(source.fault(
+                &path,
+                format!("keyframes out of order: t = {t} after t = {last}"),
+                "sort them by `t`, each time once",
+            ));
+        }
+        last = t;
+    }
+    Ok(())
+}
+
+fn uv_bounds(mesh: &Mesh) -> (Vec2, Vec2) {
+    let points = mesh.corners().map(|c| mesh.uv(c));
+    points.fold((Vec2::MAX, Vec2::MIN), |(low, high), p| (low.min(p), high.max(p)))
+}
+
+fn select(mesh: &Mesh, place: &Where, (low, high): (Vec2, Vec2)) -> Vec<NodeId> {
+    // Borders are found in spite of rounding.
+    let slack = 1e-9 * (high - low).length();
+    let within = |from: Vec2, to: Vec2| {
+        let (a, b) = (from.min(to) - slack, from.max(to) + slack);
+        mesh.nodes().filter(|&n| mesh.node_uv(n).cmpge(a).all() && mesh.node_uv(n).cmple(b).all()).collect()
+    };
+    match *place {
+        Where::Side(Side::Left) => within(low, Vec2::new(low.x, high.y)),
+        Where::Side(Side::Right) => within(Vec2::new(high.x, low.y), high),
+        Where::Side(Side::Bottom) => within(low, Vec2::new(high.x, low.y)),
+        Where::Side(Side::Top) => within(Vec2::new(low.x, high.y), high),
+        Where::Box([from, to]) => within(from, to),
+        Where::Border => mesh.nodes().filter(|&n| mesh.is_border_node(n)).collect(),
+        Where::Near(uv) => {
+            let far = |n: &NodeId| mesh.node_uv(*n).distance_squared(uv);
+            mesh.nodes().min_by(|a, b| far(a).total_cmp(&far(b))).into_iter().collect()
+        }
+    }
+}
+
+fn strength_map(source: &Source, map: &Map, (low, high): (Vec2, Vec2)) -> Result<StrengthMap, SceneError> {
+    let path = source.beside(&map.image);
+    let key = ["tear", "map", "image"];
+    let bytes = std::fs::read(&path).map_err(|e| {
+        source.fault(&key, format!("strength map {}: {e}", path.display()), "paths are relative to the scene's folder")
+    })?;
+    let picture = image::load_from_memory(&bytes).map_err(|e| {
+        source.fault(
+            &key,
+            format!("strength map {} is no picture: {e}", path.display()),
+            "use a PNG or JPEG file; white is full strength",
+        )
+    })?;
+    let picture = picture.to_luma16();
+    let factor = |p: &image::Luma<u16>| map.black + (1.0 - map.black) * f64::from(p.0[0]) / 65535.0;
+    Ok(StrengthMap {
+        width: picture.width() as usize,
+        height: picture.height() as usize,
+        factors: picture.pixels().map(factor).collect(),
+        origin: low,
+        size: high - low,
+    })
+}

@@ -1,0 +1,161 @@
+//! Cloth from OBJ files, through `tobj`.
+
+use crate::file::UvSource;
+use ripstop::mesh::{Column, Mesh, NodeId};
+use ripstop::{Vec2, Vec3};
+use std::path::Path;
+
+/// Cause and advice of a file that can't be used.
+type Fault = (String, String);
+
+/// Reads all objects of a file as one mesh. Polygons become triangles, positions are scaled to metres.
+pub fn read(path: &Path, scale: f64, uv: UvSource) -> Result<(Mesh, Column<NodeId, Vec3>), Fault> {
+    if !(scale.is_finite() && scale > 0.0) {
+        return Err((format!("a scale of {scale}"), "metres per unit must be above zero".into()));
+    }
+    let options = tobj::LoadOptions { triangulate: true, ..Default::default() };
+    let (models, _) = tobj::load_obj(path, &options)
+        .map_err(|e| (e.to_string(), "is it a Wavefront OBJ file? paths are relative to the scene's folder".into()))?;
+    let mut positions: Vec<Vec3> = Vec::new();
+    let mut faces: Vec<[u32; 3]> = Vec::new();
+    let mut textures: Vec<[Vec2; 3]> = Vec::new();
+    let mut textured = true;
+    for model in &models {
+        let (mesh, base) = (&model.mesh, positions.len() as u32);
+        positions.extend(mesh.positions.as_chunks::<3>().0.iter().map(|p| Vec3::from(p.map(f64::from)) * scale));
+        faces.extend(mesh.indices.as_chunks::<3>().0.iter().map(|f| f.map(|n| n + base)));
+        let at = |i: &u32| {
+            Vec2::new(f64::from(mesh.texcoords[2 * *i as usize]), f64::from(mesh.texcoords[2 * *i as usize + 1]))
+        };
+        textured &= mesh.texcoord_indices.len() == mesh.indices.len();
+        if textured {
+            textures.extend(mesh.texcoord_indices.as_chunks::<3>().0.iter().map(|f| f.each_ref().map(at)));
+        }
+    }
+    if let Some(bad) = positions.iter().position(|p| !p.is_finite()) {
+        let face = faces.iter().position(|f| f.contains(&(bad as u32)));
+        return Err((
+            format!("vertex {} (face {}) is not a number", bad + 1, face.map_or("none".into(), |f| f.to_string())),
+            "repair the file".into(),
+        ));
+    }
+    drop_unused(&mut positions, &mut faces);
+    let uv = match uv {
+        UvSource::Metres if textured => textures,
+        UvSource::Metres => {
+            return Err(("has no texture coordinates".into(), "use uv = \"flat\", or unwrap the mesh".into()));
+        }
+        UvSource::Scaled if textured => scaled(&positions, &faces, textures)?,
+        UvSource::Scaled | UvSource::Flat => flat(&positions, &faces)?,
+    };
+    let mesh = Mesh::from_faces(positions.len(), &faces, &uv).map_err(|e| {
+        (
+            e.to_string(),
+            "repair the mesh, for instance by \"merge by distance\" and \"recalculate normals\" (faces count from 0)"
+                .into(),
+        )
+    })?;
+    Ok((mesh, Column::from_rows(positions)))
+}
+
+/// Points and lines of the file that no face uses are not cloth.
+fn drop_unused(positions: &mut Vec<Vec3>, faces: &mut [[u32; 3]]) {
+    let mut number = vec![u32::MAX; positions.len()];
+    let mut kept = Vec::new();
+    for n in faces.iter_mut().flatten() {
+        let new = &mut number[*n as usize];
+        if *new == u32::MAX {
+            *new = kept.len() as u32;
+            kept.push(positions[*n as usize]);
+        }
+        *n = *new;
+    }
+    *positions = kept;
+}
+
+fn double_area(positions: &[Vec3], f: &[u32; 3]) -> Vec3 {
+    let [a, b, c] = f.map(|n| positions[n as usize]);
+    (b - a).cross(c - a)
+}
+
+/// Texture coordinates, scaled so that their area is the area of the shape.
+fn scaled(positions: &[Vec3], faces: &[[u32; 3]], mut uv: Vec<[Vec2; 3]>) -> Result<Vec<[Vec2; 3]>, Fault> {
+    let shape: f64 = faces.iter().map(|f| double_area(positions, f).length()).sum();
+    let texture: f64 = uv.iter().map(|[a, b, c]| (*b - *a).perp_dot(*c - *a).abs()).sum();
+    let factor = (shape / texture).sqrt();
+    if !factor.is_finite() || factor == 0.0 {
+        return Err(("the texture coordinates have no area".into(), "use uv = \"flat\", or unwrap the mesh".into()));
+    }
+    uv.iter_mut().flatten().for_each(|p| *p *= factor);
+    Ok(uv)
+}
+
+/// Material coordinates from a flat shape, in its own plane: u along its longer side.
+fn flat(positions: &[Vec3], faces: &[[u32; 3]]) -> Result<Vec<[Vec2; 3]>, Fault> {
+    let normal: Vec3 = faces.iter().map(|f| double_area(positions, f)).sum();
+    let Some(normal) = normal.try_normalize() else {
+        return Err(("has no texture coordinates and is not flat".into(), "unwrap the mesh, or lay it flat".into()));
+    };
+    let (low, high) = positions.iter().fold((Vec3::MAX, Vec3::MIN), |(a, b), &p| (a.min(p), b.max(p)));
+    let middle = (low + high) * 0.5;
+    let off = positions.iter().map(|p| (*p - middle).dot(normal).abs()).fold(0.0, f64::max);
+    let extent = (high - low).length();
+    if off > 1e-3 * extent {
+        return Err((
+            format!("has no texture coordinates and is not flat: {off:.3} m out of plane"),
+            "unwrap the mesh, or lay it flat".into(),
+        ));
+    }
+    // The world axis closest to the plane that is longest becomes u.
+    let span = high - low;
+    let axis = if span.x >= span.y.max(span.z) {
+        Vec3::X
+    } else if span.y >= span.z {
+        Vec3::Y
+    } else {
+        Vec3::Z
+    };
+    let u = (axis - normal * axis.dot(normal)).normalize();
+    let v = normal.cross(u);
+    let at = |n: u32| positions[n as usize] - middle;
+    Ok(faces.iter().map(|f| f.map(|n| Vec2::new(at(n).dot(u), at(n).dot(v)))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str, uv: UvSource) -> Result<(Mesh, Column<NodeId, Vec3>), Fault> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cloth.obj");
+        std::fs::write(&path, text).unwrap();
+        read(&path, 2.0, uv)
+    }
+
+    const SQUARE: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 9 9 9\n";
+
+    #[test]
+    fn quads_become_triangles_in_metres() {
+        let (mesh, x) = read_text(&format!("{SQUARE}f 1 2 3 4\n"), UvSource::Scaled).unwrap();
+        assert_eq!((mesh.node_count(), mesh.face_count()), (4, 2));
+        assert!((mesh.area() - 4.0).abs() < 1e-6, "flat shape, scaled by 2: {}", mesh.area());
+        assert_eq!(x[NodeId(2)], Vec3::new(2.0, 2.0, 0.0));
+    }
+
+    #[test]
+    fn texture_coordinates_are_scaled_to_the_area_of_the_shape() {
+        let text = format!("{SQUARE}vt 0 0\nvt 0.5 0\nvt 0.5 0.5\nvt 0 0.5\nf 1/1 2/2 3/3 4/4\n");
+        assert!((read_text(&text, UvSource::Scaled).unwrap().0.area() - 4.0).abs() < 1e-6);
+        assert!((read_text(&text, UvSource::Metres).unwrap().0.area() - 0.25).abs() < 1e-6);
+    }
+
+    #[test]
+    fn bad_files_are_refused_with_the_face() {
+        let cause = |text: &str| read_text(text, UvSource::Scaled).unwrap_err().0;
+        assert!(cause(&format!("{SQUARE}f 1 2 3\nf 1 2 4\n")).contains("face 1 is turned over"));
+        assert!(cause("v 0 0 0\nv 1 nan 0\nv 0 1 0\nf 1 2 3\n").contains("vertex 2"));
+        assert!(cause(&format!("{SQUARE}f 1 2 9\n")).len() > 5);
+        assert!(cause("").contains("no faces"), "{}", cause(""));
+        assert!(cause(&format!("{SQUARE}v 0 0 1\nf 1 2 3\nf 1 3 6\n")).contains("not flat"));
+    }
+}

@@ -1,0 +1,497 @@
+//! A run: steps a scene from frame to frame and writes what comes out.
+//!
+//! While it goes on, `frames.bin`, `events.jsonl` and `stats.csv` carry the ending `.part`; they get their names when
+//! the run is whole, and `summary.json` is written last. A checkpoint is kept beside them.
+
+use crate::cache::{CacheHeader, CacheReader, CacheWriter, Frame, Topology};
+use crate::checkpoint::Checkpoint;
+use crate::error::SceneError;
+use crate::expect::Evidence;
+use crate::file::Scene;
+use crate::load::Built;
+use crate::summary::Summary;
+use crate::tally::{Tally, plastic_strains};
+use crate::{cache, export};
+use ripstop::mesh::{Id, pieces};
+use ripstop::tear::{Cause, Event};
+use ripstop::{Simulation, Stage, StepError, Watch};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where results go; made if it isn't there.
+    pub folder: PathBuf,
+    /// Stop after so many frames.
+    pub frames: Option<u32>,
+    /// Go on from the last checkpoint.
+    pub resume: bool,
+    /// Formats to export at the end.
+    pub formats: Vec<Format>,
+    /// Frames between checkpoints.
+    pub checkpoint_every: u32,
+}
+
+/// Formats that other programs read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// USD text with changing topology.
+    Usda,
+    /// One OBJ per frame.
+    Obj,
+    /// One PLY per frame.
+    Ply,
+}
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The scene can't be used.
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    /// A step failed.
+    #[error("{cause}; {kept}\n       try a smaller `step`, more damping, or a softer fabric")]
+    Step {
+        /// What happened.
+        cause: StepError,
+        /// Where the last good state is.
+        kept: String,
+    },
+    /// A file can't be written or read.
+    #[error("{}: {cause}\n       {advice}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        cause: String,
+        /// What to do.
+        advice: String,
+    },
+    /// The cache.
+    #[error(transparent)]
+    Cache(#[from] cache::CacheError),
+    /// An export.
+    #[error(transparent)]
+    Export(#[from] export::ExportError),
+}
+
+/// What a run tells on the way.
+pub enum Progress<'a> {
+    /// A frame is finished.
+    Frame {
+        /// Its number.
+        index: u32,
+        /// The last one's.
+        last: u32,
+        /// Edges opened so far.
+        tears: u64,
+        /// The frame.
+        frame: &'a Frame,
+    },
+    /// An export goes on.
+    Export(&'static str),
+}
+
+fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> RunError + '_ {
+    move |e| RunError::File {
+        path: path.to_path_buf(),
+        advice: match e.kind() {
+            std::io::ErrorKind::StorageFull => "make room and run again with --resume; finished frames are kept",
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                "choose another folder with -o"
+            }
+            std::io::ErrorKind::NotADirectory | std::io::ErrorKind::AlreadyExists => {
+                "a file is in the way: choose another folder with -o"
+            }
+            _ => "finished frames are kept; run again with --resume",
+        }
+        .into(),
+        cause: e.to_string(),
+    }
+}
+
+/// Writes a file beside its place, then moves it there.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let beside = ending(path, ".tmp");
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_data()?;
+        std::fs::rename(&beside, path)
+    };
+    write().inspect_err(|_| drop(std::fs::remove_file(&beside)))
+}
+
+fn ending(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Seconds by stage.
+#[derive(Default)]
+struct Clock {
+    seconds: Vec<f64>,
+    running: Option<(usize, Instant)>,
+}
+
+impl Clock {
+    fn stop(&mut self) {
+        if let Some((stage, since)) = self.running.take() {
+            self.seconds[stage] += since.elapsed().as_secs_f64();
+        }
+    }
+}
+
+impl Watch for Clock {
+    fn enter(&mut self, stage: Stage) {
+        self.stop();
+        self.running = Some((stage as usize, Instant::now()));
+    }
+}
+
+/// The open files of a run.
+struct Output {
+    folder: PathBuf,
+    cache: CacheWriter,
+    events: BufWriter<File>,
+    stats: BufWriter<File>,
+    last_topology: Option<Arc<Topology>>,
+}
+
+const FILES: [&str; 3] = ["frames.bin", "events.jsonl", "stats.csv"];
+
+impl Output {
+    fn part(folder: &Path, name: &str) -> PathBuf {
+        folder.join(format!("{name}.part"))
+    }
+
+    fn create(folder: &Path, scene: &str, fps: f64, simulation: &Simulation) -> Result<Self, RunError> {
+        std::fs::create_dir_all(folder).map_err(file_error(folder))?;
+        // An earlier result must not look like this one's.
+        for name in FILES.into_iter().chain(["summary.json", "checkpoint.bin", "cloth.usda"]) {
+            for path in [folder.join(name), Self::part(folder, name)] {
+                match std::fs::remove_file(&path) {
+                    Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(file_error(&path)(e)),
+                    _ => {}
+                }
+            }
+        }
+        let open = |name: &str| {
+            let path = Self::part(folder, name);
+            File::create(&path).map(BufWriter::new).map_err(file_error(&path))
+        };
+        let header = CacheHeader { scene: scene.into(), frames_per_second: fps };
+        let mut output = Self {
+            cache: CacheWriter::create(Self::part(folder, FILES[0]), header)?,
+            events: open(FILES[1])?,
+            stats: open(FILES[2])?,
+            folder: folder.to_path_buf(),
+            last_topology: None,
+        };
+        output.write(2, &stats_head(simulation))?;
+        Ok(output)
+    }
+
+    fn resume(folder: &Path, lengths: [u64; 3]) -> Result<Self, RunError> {
+        let open = |name: &str, length: u64| {
+            let path = Self::part(folder, name);
+            let open = || {
+                let mut file = OpenOptions::new().write(true).open(&path)?;
+                file.set_len(length)?;
+                file.seek(std::io::SeekFrom::End(0))?;
+                Ok(BufWriter::new(file))
+            };
+            open().map_err(file_error(&path))
+        };
+        Ok(Self {
+            cache: CacheWriter::resume(Self::part(folder, FILES[0]), lengths[0])?,
+            events: open(FILES[1], lengths[1])?,
+            stats: open(FILES[2], lengths[2])?,
+            folder: folder.to_path_buf(),
+            last_topology: None,
+        })
+    }
+
+    fn write(&mut self, which: usize, text: &str) -> Result<(), RunError> {
+        let file = if which == 1 { &mut self.events } else { &mut self.stats };
+        file.write_all(text.as_bytes()).map_err(file_error(&Self::part(&self.folder, FILES[which])))
+    }
+
+    fn frame(&mut self, simulation: &Simulation, index: u32) -> Result<Frame, RunError> {
+        let topology = topology(simulation);
+        let same = self.last_topology.as_ref().filter(|last| ***last == topology);
+        let topology = same.cloned().unwrap_or_else(|| Arc::new(topology));
+        self.last_topology = Some(topology.clone());
+        let frame = frame(simulation, index, topology);
+        self.cache.append(&frame)?;
+        Ok(frame)
+    }
+
+    fn flush(&mut self) -> Result<[u64; 3], RunError> {
+        self.cache.flush()?;
+        let mut lengths = [self.cache.position(), 0, 0];
+        for (k, file) in [(1, &mut self.events), (2, &mut self.stats)] {
+            let path = Self::part(&self.folder, FILES[k]);
+            lengths[k] = file.flush().and_then(|()| file.stream_position()).map_err(file_error(&path))?;
+        }
+        Ok(lengths)
+    }
+
+    /// Gives the files their names.
+    fn finish(mut self) -> Result<(), RunError> {
+        self.flush()?;
+        for name in FILES {
+            let path = self.folder.join(name);
+            std::fs::rename(Self::part(&self.folder, name), &path).map_err(file_error(&path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs a scene. `progress` is told of every frame; expectations are judged at the end.
+pub fn run(
+    path: &Path,
+    name: &str,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Summary, RunError> {
+    let began = Instant::now();
+    let (scene, built) = Scene::read(path)?;
+    let other_onset = other_onset(path, &scene)?;
+    let Built { mut simulation, steps_per_frame, frame_count, .. } = built;
+    let last = options.frames.map_or(frame_count, |n| n.saturating_sub(1).min(frame_count));
+    let scene_check = std::fs::read(path).map(|bytes| crc32fast::hash(&bytes)).unwrap_or_default();
+    let checkpoint_path = options.folder.join("checkpoint.bin");
+    let mut clock = Clock { seconds: vec![0.0; Stage::ALL.len()], running: None };
+    let (mut output, mut tally, first);
+    if let Some(checkpoint) = checkpoint_to_resume(&checkpoint_path, options, scene_check)? {
+        simulation.restore(checkpoint.snapshot);
+        (tally, clock.seconds, first) = (checkpoint.tally, checkpoint.seconds, checkpoint.frames);
+        output = Output::resume(&options.folder, checkpoint.lengths)?;
+    } else {
+        (output, tally, first) =
+            (Output::create(&options.folder, name, scene.time.fps, &simulation)?, Tally::new(&simulation), 0);
+    }
+    for index in first..=last {
+        if index > 0 {
+            for _ in 0..steps_per_frame {
+                step(&mut simulation, &mut clock, &mut tally, &mut output, &checkpoint_path)?;
+            }
+        }
+        simulation.weigh_grips();
+        tally.frame(&simulation);
+        let frame = output.frame(&simulation, index)?;
+        output.write(2, &stats_row(&simulation, index, &clock))?;
+        progress(Progress::Frame { index, last, tears: simulation.tear_count(), frame: &frame });
+        if (index + 1) % options.checkpoint_every == 0 && index < last {
+            let checkpoint = Checkpoint {
+                scene_check,
+                frames: index + 1,
+                snapshot: simulation.snapshot(),
+                tally: tally.clone(),
+                lengths: output.flush()?,
+                seconds: clock.seconds.clone(),
+            };
+            checkpoint.write(&checkpoint_path).map_err(file_error(&checkpoint_path))?;
+        }
+    }
+    output.finish()?;
+    let evidence = Evidence { scene: &scene, tally: &tally, simulation: &simulation, other_onset };
+    export_all(options, progress)?;
+    let mut seconds: BTreeMap<String, f64> =
+        Stage::ALL.iter().map(|&stage| (stage.name().to_string(), clock.seconds[stage as usize])).collect();
+    seconds.insert("total".into(), began.elapsed().as_secs_f64());
+    let mut summary = Summary::of(name, &evidence, last + 1, seconds);
+    if last < frame_count {
+        // A run cut short promises nothing.
+        summary.expectations.clear();
+    }
+    let target = options.folder.join("summary.json");
+    let text = serde_json::to_string_pretty(&summary).expect("numbers, texts and lists become JSON");
+    write_whole(&target, text.as_bytes()).map_err(file_error(&target))?;
+    drop(std::fs::remove_file(&checkpoint_path));
+    Ok(summary)
+}
+
+fn step(
+    simulation: &mut Simulation,
+    clock: &mut Clock,
+    tally: &mut Tally,
+    output: &mut Output,
+    checkpoint: &Path,
+) -> Result<(), RunError> {
+    let result = simulation.step_watched(clock);
+    clock.stop();
+    if let Err(cause) = result {
+        output.flush()?;
+        let kept = if checkpoint.exists() {
+            format!("last good state kept in {}", checkpoint.display())
+        } else {
+            format!("frames until then kept in {}", Output::part(&output.folder, FILES[0]).display())
+        };
+        return Err(RunError::Step { cause, kept });
+    }
+    tally.events(simulation.events());
+    for event in simulation.events() {
+        let line = event_line(event);
+        output.write(1, &line)?;
+    }
+    Ok(())
+}
+
+fn checkpoint_to_resume(path: &Path, options: &Options, scene_check: u32) -> Result<Option<Checkpoint>, RunError> {
+    let fault = |cause: String, advice: &str| RunError::File { path: path.to_path_buf(), cause, advice: advice.into() };
+    if !options.resume {
+        return Ok(None);
+    }
+    if !path.exists() {
+        return Err(fault("no checkpoint to resume from".into(), "run without --resume to start from the beginning"));
+    }
+    let checkpoint =
+        Checkpoint::read(path).map_err(|cause| fault(cause, "run without --resume to start from the beginning"))?;
+    if checkpoint.scene_check != scene_check {
+        return Err(fault(
+            "belongs to another version of the scene".into(),
+            "the scene file has changed since: run without --resume",
+        ));
+    }
+    Ok(Some(checkpoint))
+}
+
+fn export_all(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<(), RunError> {
+    let mut reader = CacheReader::open(options.folder.join(FILES[0]))?;
+    for format in &options.formats {
+        let quiet = &mut |_: export::Progress| {};
+        match format {
+            Format::Usda => {
+                progress(Progress::Export("cloth.usda"));
+                export::usda(&mut reader, options.folder.join("cloth.usda"), quiet)?;
+            }
+            Format::Obj => {
+                progress(Progress::Export("obj"));
+                export::obj(&mut reader, options.folder.join("obj"), quiet)?;
+            }
+            Format::Ply => {
+                progress(Progress::Export("ply"));
+                export::ply(&mut reader, options.folder.join("ply"), quiet)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Time of the first tear of the scene that `expect.onset` names: it is simulated up to there.
+fn other_onset(path: &Path, scene: &Scene) -> Result<Option<f64>, RunError> {
+    let Some(onset) = &scene.expect.onset else { return Ok(None) };
+    let other = path.parent().unwrap_or(Path::new("")).join(&onset.like);
+    let (_, Built { mut simulation, steps_per_frame, frame_count, .. }) = Scene::read(&other)?;
+    for _ in 0..steps_per_frame * u64::from(frame_count) {
+        simulation.step().map_err(|cause| RunError::Step { cause, kept: format!("it was in {}", other.display()) })?;
+        if let Some(event) = simulation.events().first() {
+            return Ok(Some(event.time));
+        }
+    }
+    Ok(None)
+}
+
+fn topology(simulation: &Simulation) -> Topology {
+    let cloth = simulation.cloth();
+    let mesh = &cloth.mesh;
+    Topology {
+        faces: mesh.faces().map(|f| mesh.face_nodes(f).map(|n| n.0)).collect(),
+        corner_uv: mesh.faces().map(|f| mesh.face_uv(f).map(|p| p.as_vec2().to_array())).collect(),
+        torn: mesh.faces().map(|f| f.corners().map(|c| cloth.torn[mesh.edge(c)])).collect(),
+        parent: cloth.parent.iter().map(|n| n.0).collect(),
+        held: mesh.nodes().map(|n| cloth.is_held(n)).collect(),
+    }
+}
+
+/// A frame of the cache: numbers as other programs want them. Strain of a node is the largest of its edges.
+fn frame(simulation: &Simulation, index: u32, topology: Arc<Topology>) -> Frame {
+    let cloth = simulation.cloth();
+    let mesh = &cloth.mesh;
+    let (mut strain, mut plastic) = (vec![0f32; mesh.node_count()], vec![0f32; mesh.node_count()]);
+    for (e, flow) in mesh.edges().zip(plastic_strains(cloth)) {
+        for n in mesh.edge_nodes(e) {
+            let i = n.index();
+            strain[i] = strain[i].max(cloth.total_strain(e) as f32);
+            plastic[i] = plastic[i].max(flow as f32);
+        }
+    }
+    let single = |column: &[ripstop::Vec3]| column.iter().map(|p| p.as_vec3().to_array()).collect();
+    Frame {
+        index,
+        time: simulation.time(),
+        points: single(&cloth.x),
+        velocities: single(&cloth.v),
+        strain,
+        plastic,
+        topology,
+        bodies: Vec::new(),
+    }
+}
+
+fn event_line(event: &Event) -> String {
+    let cause = match event.cause {
+        Cause::Load { criterion } => criterion,
+        Cause::Hand => "hand",
+    };
+    let line = serde_json::json!({
+        "time": event.time,
+        "step": event.step,
+        "edge": event.edge.0,
+        "lip": event.lip.0,
+        "node": event.node.0,
+        "uv": event.uv.to_array(),
+        "place": event.place.to_array(),
+        "direction": event.angle.to_degrees(),
+        "length": event.length,
+        "ratio": event.ratio.is_finite().then_some(event.ratio),
+        "cause": cause,
+    });
+    format!("{line}\n")
+}
+
+fn stats_head(simulation: &Simulation) -> String {
+    let mut head = "frame,time,nodes,faces,pieces,tears,largest_strain".to_string();
+    for (name, _) in simulation.energies() {
+        head += &format!(",energy_{name}");
+    }
+    for grip in simulation.grips() {
+        head += &format!(",load_{0}_x,load_{0}_y,load_{0}_z,travel_{0}", grip.name.replace([',', ' '], "_"));
+    }
+    for stage in Stage::ALL {
+        head += &format!(",seconds_{}", stage.name());
+    }
+    head + "\n"
+}
+
+fn stats_row(simulation: &Simulation, index: u32, clock: &Clock) -> String {
+    let cloth = simulation.cloth();
+    let strain = cloth.mesh.edges().map(|e| cloth.total_strain(e)).fold(0.0, f64::max);
+    let (mesh, time) = (&cloth.mesh, simulation.time());
+    let mut row = format!(
+        "{index},{time},{},{},{},{},{strain}",
+        mesh.node_count(),
+        mesh.face_count(),
+        pieces(mesh).areas.len(),
+        simulation.tear_count()
+    );
+    for (_, joule) in simulation.energies() {
+        row += &format!(",{joule}");
+    }
+    for grip in simulation.grips() {
+        let [x, y, z] = grip.load.to_array();
+        row += &format!(",{x},{y},{z},{}", grip.key(time).shift.length());
+    }
+    for seconds in &clock.seconds {
+        row += &format!(",{seconds:.4}");
+    }
+    row + "\n"
+}

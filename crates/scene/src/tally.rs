@@ -1,0 +1,144 @@
+//! What is counted while a run goes on: the raw material of summaries and expectations. Part of a checkpoint.
+
+use ripstop::mesh::{EdgeId, NodeId, pieces};
+use ripstop::tear::Event;
+use ripstop::{Cloth, Simulation, Vec2, Vec3};
+use serde::{Deserialize, Serialize};
+
+/// One opened edge, as far as expectations need it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Torn {
+    /// When [s].
+    pub time: f64,
+    /// Node at which the cloth parted.
+    pub node: u32,
+    /// Middle of the edge in the material [m].
+    pub uv: Vec2,
+    /// Middle of the edge in the world [m].
+    pub place: Vec3,
+    /// Direction in the world (unit).
+    pub direction: Vec3,
+    /// Direction in the material from weft [rad], in [0, π).
+    pub angle: f64,
+    /// Rest length [m].
+    pub length: f64,
+}
+
+/// One moment of the run, at every frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// When [s].
+    pub time: f64,
+    /// Lowest point of the cloth [m].
+    pub lowest: f64,
+    /// Width of the sheet across its middle, along v, over its material width; NaN when torn there.
+    pub waist: f64,
+    /// Force on each grip [N].
+    pub loads: Vec<Vec3>,
+    /// Displacement of each grip [m].
+    pub shifts: Vec<Vec3>,
+}
+
+/// The state of the sheet at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// Nodes.
+    pub nodes: usize,
+    /// Edges.
+    pub edges: usize,
+    /// Faces.
+    pub faces: usize,
+    /// Pieces.
+    pub pieces: usize,
+    /// Material area [m²].
+    pub area: f64,
+    /// Mean length of edges in the material [m].
+    pub spacing: f64,
+    /// Height of the highest held node [m].
+    pub hold_height: f64,
+}
+
+/// Everything counted so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// At the start.
+    pub start: Start,
+    /// Opened edges in order.
+    pub torn: Vec<Torn>,
+    /// One entry per frame.
+    pub moments: Vec<Moment>,
+    /// Largest total strain of an edge at any frame.
+    pub largest_strain: f64,
+}
+
+impl Tally {
+    /// Counts the cloth as it is before the first step.
+    pub fn new(simulation: &Simulation) -> Self {
+        let cloth = simulation.cloth();
+        let mesh = &cloth.mesh;
+        let held = mesh.nodes().filter(|&n| cloth.is_held(n)).map(|n| cloth.x[n].y);
+        let start = Start {
+            nodes: mesh.node_count(),
+            edges: mesh.edge_count(),
+            faces: mesh.face_count(),
+            pieces: pieces(mesh).areas.len(),
+            area: mesh.area(),
+            spacing: cloth.woven.iter().sum::<f64>() / cloth.woven.len() as f64,
+            hold_height: held.fold(f64::MIN, f64::max),
+        };
+        Self { start, torn: Vec::new(), moments: Vec::new(), largest_strain: 0.0 }
+    }
+
+    /// Takes in the events of a step.
+    pub fn events(&mut self, events: &[Event]) {
+        self.torn.extend(events.iter().map(|e| Torn {
+            time: e.time,
+            node: e.node.0,
+            uv: e.uv,
+            place: e.place,
+            direction: e.direction,
+            angle: e.angle,
+            length: e.length,
+        }));
+    }
+
+    /// Takes in the state at a frame. The loads of the grips must have been weighed.
+    pub fn frame(&mut self, simulation: &Simulation) {
+        let cloth = simulation.cloth();
+        let strains = cloth.mesh.edges().map(|e| cloth.total_strain(e));
+        self.largest_strain = strains.fold(self.largest_strain, f64::max);
+        let time = simulation.time();
+        self.moments.push(Moment {
+            time,
+            lowest: cloth.x.iter().map(|x| x.y).fold(f64::MAX, f64::min),
+            waist: waist(cloth, self.start.spacing),
+            loads: simulation.grips().iter().map(|g| g.load).collect(),
+            shifts: simulation.grips().iter().map(|g| g.key(time).shift).collect(),
+        });
+    }
+
+    /// The moment closest to a time.
+    pub fn at(&self, time: f64) -> Option<&Moment> {
+        self.moments.iter().min_by(|a, b| (a.time - time).abs().total_cmp(&(b.time - time).abs()))
+    }
+}
+
+/// Distance between the two ends of the line u = middle, over its material length.
+fn waist(cloth: &Cloth, spacing: f64) -> f64 {
+    let mesh = &cloth.mesh;
+    let bounds = mesh.nodes().map(|n| mesh.node_uv(n)).fold((Vec2::MAX, Vec2::MIN), |(a, b), p| (a.min(p), b.max(p)));
+    let middle = 0.5 * (bounds.0.x + bounds.1.x);
+    let nearest = |v: f64| {
+        let off = |n: &NodeId| mesh.node_uv(*n).distance_squared(Vec2::new(middle, v));
+        mesh.nodes().min_by(|a, b| off(a).total_cmp(&off(b))).filter(|n| off(n).sqrt() < spacing)
+    };
+    match (nearest(bounds.0.y), nearest(bounds.1.y)) {
+        (Some(a), Some(b)) => cloth.x[a].distance(cloth.x[b]) / mesh.node_uv(a).distance(mesh.node_uv(b)),
+        _ => f64::NAN,
+    }
+}
+
+/// Plastic strain of every edge.
+pub fn plastic_strains(cloth: &Cloth) -> impl Iterator<Item = f64> + '_ {
+    cloth.mesh.edges().map(|e: EdgeId| cloth.rest[e] / cloth.woven[e] - 1.0)
+}
