@@ -66,6 +66,11 @@ impl Grip {
         }
     }
 
+    /// Where its middle is at a time [m].
+    pub fn middle(&self, time: f64) -> Vec3 {
+        self.middle + self.key(time).shift
+    }
+
     /// Nodes it holds now.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         let held = if self.released { &[] } else { &self.nodes[..] };

@@ -1,6 +1,6 @@
 //! Seconds per picture against triangles: `cargo run --release -p ripstop-render --example render_bench`.
 //!
-//! 1280×720 by default (`-- WIDTH HEIGHT`), the studio's torn cloth filling the picture, floor below, 0.5 shutter.
+//! 1280×720 by default (`-- WIDTH HEIGHT`, a third number draws one count only), the studio's torn cloth filling the picture, floor below, 0.5 shutter.
 
 mod synthetic;
 
@@ -13,7 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (width, height) = (arguments.next().unwrap_or(1280), arguments.next().unwrap_or(720));
     println!("{width}×{height}, {} threads", rayon::current_num_threads());
     println!("{:>10} {:>9} {:>9}", "triangles", "draft s", "final s");
-    for count in [10_000, 20_000, 100_000, 1_000_000] {
+    let counts = arguments.next().map_or(vec![10_000, 20_000, 100_000, 1_000_000], |count| vec![count as usize]);
+    for count in counts {
         let hanging = synthetic::Hanging::new(count, 0.4);
         let ball = Body::at(Shape::Sphere { radius: 0.13 }, vec3(0.62, 0.13, 0.30));
         let scene = Scene { cloths: vec![hanging.cloth()], bodies: vec![ball], floor: Some(0.0), ..Scene::default() };

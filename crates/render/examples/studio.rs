@@ -5,6 +5,7 @@ mod synthetic;
 use glam::{Vec3, vec3};
 use ripstop_render::{
     Body, Bounds, Camera, Colouring, Legend, Look, Marker, Quality, Scene, Shape, Texture, Yarn, colour::srgb, render,
+    save,
 };
 use std::path::Path;
 
@@ -53,7 +54,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("close", Colouring::Fabric, Texture::Fabric, Quality::Final),
         ("blur", Colouring::Fabric, Texture::Fabric, Quality::Final),
     ];
-    let mut drawn = Vec::new();
     for (name, colouring, texture, quality) in pictures {
         if only.as_ref().is_some_and(|o| o != name) {
             continue;
@@ -78,8 +78,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = std::time::Instant::now();
         let image = render(&shown, &camera, &look)?;
         println!("{name:10} {:.2} s", start.elapsed().as_secs_f32());
-        image.save(folder.join(format!("{name}.png")))?;
-        drawn.push((image, name.to_string()));
+        save(&image, &folder.join(format!("{name}.png")))?;
     }
     Ok(())
 }

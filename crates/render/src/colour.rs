@@ -22,22 +22,31 @@ pub fn decode(s: f32) -> f32 {
     if s <= 0.04045 { s / 12.92 } else { libm::powf((s + 0.055) / 1.055, 2.4) }
 }
 
-/// Linear light 0..1 to the sRGB byte, by table (4096 steps: below half a byte step everywhere above black).
-pub fn encode(linear: f32) -> u8 {
-    static TABLE: OnceLock<Vec<u8>> = OnceLock::new();
+/// Linear light 0..1 to sRGB 0..255, by a table of 4096 steps (square spacing: fine where sRGB is steep).
+fn encode_exact(linear: f32) -> f32 {
+    static TABLE: OnceLock<Vec<f32>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        (0..=4096)
-            .map(|i| {
-                // Square spacing: fine steps in the dark, where sRGB is steep.
-                let x = i as f32 / 4096.0;
-                let l = x * x;
-                let s = if l <= 0.0031308 { 12.92 * l } else { 1.055 * libm::powf(l, 1.0 / 2.4) - 0.055 };
-                (s * 255.0 + 0.5) as u8
-            })
-            .collect()
+        let exact = |i: i32| {
+            let x = i as f32 / 4096.0;
+            let l = x * x;
+            let s = if l <= 0.0031308 { 12.92 * l } else { 1.055 * libm::powf(l, 1.0 / 2.4) - 0.055 };
+            s * 255.0
+        };
+        (0..=4096).map(exact).collect()
     });
-    let i = linear.clamp(0.0, 1.0).sqrt() * 4096.0 + 0.5;
-    table[(i as usize).min(4096)]
+    let x = linear.clamp(0.0, 1.0).sqrt() * 4096.0;
+    let i = (x as usize).min(4095);
+    table[i] + (table[i + 1] - table[i]) * (x - i as f32)
+}
+
+/// Linear light 0..1 to the sRGB byte.
+pub fn encode(linear: f32) -> u8 {
+    (encode_exact(linear) + 0.5) as u8
+}
+
+/// Linear colour to sRGB bytes, rounded up or down by chance `grain` (0..1) in proportion: smooth gradients show no bands.
+pub(crate) fn encode_grained(c: Vec3, grain: f32) -> [u8; 3] {
+    [c.x, c.y, c.z].map(|x| (encode_exact(x) + 0.1 + 0.8 * grain) as u8)
 }
 
 /// Linear colour to three sRGB bytes.

@@ -10,6 +10,8 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 const REACH: usize = 3;
+/// Stands for texture, fibres and outlines.
+pub(crate) const ROUGH: u32 = 0;
 /// Error left after the first round: 49 neighbours of unequal weight count as about 16.
 const LEFT: f32 = 0.25;
 
@@ -20,8 +22,8 @@ pub(crate) struct State {
     pub level: f32,
     /// Error of its mean.
     pub error: f32,
-    /// Whether all samples met something of one colour.
-    pub even: bool,
+    /// The one thing of even colour that all samples met, or [`ROUGH`].
+    pub thing: u32,
 }
 
 /// The light of all pixels, evened; `levels` gives the displayed brightness of light.
@@ -60,14 +62,14 @@ fn round(light: &[Vec3], levels: &[f32], errors: &[f32], states: &[State], width
     (0..light.len())
         .into_par_iter()
         .map(|i| {
-            if !states[i].even || errors[i] == 0.0 {
+            if states[i].thing == ROUGH || errors[i] == 0.0 {
                 return light[i];
             }
             let (mut sum, mut total) = (Vec3::ZERO, 0.0);
             for y in along(i / width, height) {
                 for x in along(i % width, width) {
                     let k = y * width + x;
-                    if states[k].even {
+                    if states[k].thing == states[i].thing {
                         let r = (levels[k] - levels[i]) / (2.0 * errors[i].max(errors[k]));
                         let w = 1.0 / (1.0 + r * r * r * r);
                         sum += light[k] * w;
@@ -94,15 +96,20 @@ mod tests {
             base + 0.04 * (unit(hash2(i as u32, 5)) - 0.5)
         };
         let light: Vec<Vec3> = (0..width * height).map(|i| Vec3::splat(level(i))).collect();
-        let states: Vec<State> = light.iter().map(|l| State { level: l.x, error: 0.0115, even: true }).collect();
+        let states: Vec<State> = light.iter().map(|l| State { level: l.x, error: 0.0115, thing: 1 }).collect();
         let out = smoothed(light.clone(), &states, width, |l| l.x);
         let deviation = |list: &[Vec3]| {
             let of = |i: usize| list[i].x - if i % width < width / 2 { 0.3 } else { 0.7 };
             ((0..list.len()).map(|i| of(i) * of(i)).sum::<f32>() / list.len() as f32).sqrt()
         };
         assert!(deviation(&out) < 0.25 * deviation(&light), "{} {}", deviation(&out), deviation(&light));
+        // Two things of the same brightness don't mix.
+        let red: Vec<Vec3> = (0..40).map(|i| if i < 20 { Vec3::X } else { Vec3::Z }).collect();
+        let state = |i: u32| State { level: 0.5, error: 0.1, thing: 1 + i / 20 };
+        let two: Vec<State> = (0..40).map(state).collect();
+        assert_eq!(smoothed(red.clone(), &two, 40, |_| 0.5), red);
         // Pixels not of even colour are left as they are.
-        let rough: Vec<State> = states.iter().map(|s| State { even: false, ..*s }).collect();
+        let rough: Vec<State> = states.iter().map(|s| State { thing: ROUGH, ..*s }).collect();
         assert_eq!(smoothed(light.clone(), &rough, width, |l| l.x), light);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Scene (cloths, bodies, yarns, markers, floor, light) ─┐
-//! Camera (given, or framed on the whole motion)         ├─► render() ─► RgbImage ─► PNG · film::Film · sheet::contact
+//! Camera (given, or framed on the whole motion)         ├─► render() ─► RgbImage ─► save() · film::Film · sheet::contact
 //! Look (size, quality, colouring, texture, shutter)     ┘
 //! ```
 //!
@@ -23,6 +23,9 @@
 //! assert_eq!(picture.dimensions(), (64, 36));
 //! # Ok::<(), ripstop_render::RenderError>(())
 //! ```
+
+// Units stand in brackets, as in `[m]`, all over the project: they are no links.
+#![allow(rustdoc::broken_intra_doc_links)]
 
 mod camera;
 pub mod colour;
@@ -49,6 +52,6 @@ pub use camera::Camera;
 pub use error::RenderError;
 pub use image::RgbImage;
 pub use look::{Colouring, Dye, Legend, Look, Quality, Texture};
-pub use picture::render;
+pub use picture::{render, save};
 pub use scene::{Body, Bounds, Cloth, Light, Marker, Scene, Shape, Yarn};
 pub use texture::ImageTexture;

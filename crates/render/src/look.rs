@@ -8,7 +8,7 @@ use glam::Vec3;
 /// How much work a picture gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Quality {
-    /// One ray per pixel, more only at edges; hard shadow. For looking while it runs.
+    /// One ray per pixel, more only at edges; hard shadow, no occlusion, no motion blur. For looking while it runs.
     Draft,
     /// Soft shadow, light from the whole sky, motion blur.
     #[default]

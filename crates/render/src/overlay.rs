@@ -11,12 +11,13 @@ use image::RgbImage;
 /// Draws everything that belongs over the picture.
 pub(crate) fn draw(image: &mut RgbImage, scene: &Scene, look: &Look, view: &View, range: [f32; 2]) {
     let size = TextSize::for_height(image.height());
-    if let Some(map) = look.colouring.map() {
+    // In a thumbnail there is no room for figures.
+    if let Some(map) = look.colouring.map().filter(|_| image.width() >= 240 && image.height() >= 160) {
         colour_bar(image, look, map, range, size);
     }
     for marker in &scene.markers {
         if let Marker::Peak { place, direction } = *marker {
-            peak(image, view, place, direction, size.height() as f32 / 16.0);
+            peak(image, view, place, direction, (image.height() as f32 / 540.0).clamp(0.6, 4.0));
         }
     }
     let margin = size.height() as i64 * 3 / 4;

@@ -7,18 +7,19 @@
 //! number, so the picture is the same bits for any number of threads.
 
 use crate::camera::{Camera, View};
-use crate::colour::{encode_rgb, film, luminance, plain};
+use crate::colour::{encode_grained, encode_rgb, film, luminance, plain};
 use crate::error::RenderError;
 use crate::even;
 use crate::look::{Look, Quality};
 use crate::overlay;
-use crate::sample::Sampler;
+use crate::sample::{Sampler, hash2, unit};
 use crate::scene::Scene;
 use crate::shade::Shader;
 use crate::world::World;
 use glam::{Vec2, Vec3, vec2};
 use image::RgbImage;
 use rayon::prelude::*;
+use std::path::Path;
 
 /// Rows per band: few enough that threads end together, many enough that neighbouring rays share caches.
 const BAND: usize = 8;
@@ -33,14 +34,14 @@ struct Pixel {
     brightness: f32,
     square: f32,
     count: f32,
-    /// Samples on something of even colour.
-    even: f32,
+    /// The one even thing that all samples met, or [`even::ROUGH`].
+    thing: u32,
 }
 
 impl Pixel {
-    fn add(&mut self, (light, even): (Vec3, bool)) {
+    fn add(&mut self, (light, thing): (Vec3, u32)) {
         let y = perceived(light);
-        self.even += f32::from(u8::from(even));
+        self.thing = if self.count == 0.0 || self.thing == thing { thing } else { even::ROUGH };
         self.sum += light;
         self.brightness += y;
         self.square += y * y;
@@ -76,15 +77,29 @@ pub fn render(scene: &Scene, camera: &Camera, look: &Look) -> Result<RgbImage, R
     let pixels = trace(&shader, look);
     let mut light: Vec<Vec3> = pixels.iter().map(|p| p.sum / p.count).collect();
     if look.quality == Quality::Final {
-        let states: Vec<even::State> = pixels
-            .par_iter()
-            .map(|p| even::State { level: p.level(), error: p.error(), even: p.even == p.count })
-            .collect();
+        let states: Vec<even::State> =
+            pixels.par_iter().map(|p| even::State { level: p.level(), error: p.error(), thing: p.thing }).collect();
         light = even::smoothed(light, &states, look.width as usize, perceived);
     }
     let mut image = develop(&light, look, &view);
     overlay::draw(&mut image, scene, look, &view, range);
     Ok(image)
+}
+
+/// Writes a picture as PNG. It is in `NAME.tmp` until it is whole, so nothing half-written looks finished.
+pub fn save(picture: &RgbImage, path: &Path) -> Result<(), RenderError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let temporary = path.with_file_name(name);
+    let whole = picture
+        .save_with_format(&temporary, image::ImageFormat::Png)
+        .map_err(|e| e.to_string())
+        .and_then(|()| std::fs::rename(&temporary, path).map_err(|e| e.to_string()));
+    whole.map_err(|cause| {
+        // Nothing is lost by failing here: the file is of no use.
+        let _ = std::fs::remove_file(&temporary);
+        RenderError::Write { path: path.to_owned(), cause }
+    })
 }
 
 fn trace(shader: &Shader, look: &Look) -> Vec<Pixel> {
@@ -144,7 +159,11 @@ fn develop(light: &[Vec3], look: &Look, view: &View) -> RgbImage {
                 let r2 = (vec2(x as f32 + 0.5, y as f32 + 0.5) - view.size * 0.5).length_squared() / reach;
                 film(light * (0.86 * (1.0 - 0.20 * r2 * r2)))
             };
-            out.copy_from_slice(&encode_rgb(shown));
+            let bytes = match look.quality {
+                Quality::Draft => encode_rgb(shown),
+                Quality::Final => encode_grained(shown, unit(hash2(x as u32, 0x9e37 + y as u32))),
+            };
+            out.copy_from_slice(&bytes);
         }
     });
     RgbImage::from_raw(look.width, look.height, bytes).unwrap_or_default()
@@ -200,7 +219,8 @@ mod tests {
         let sky_only = Light { sun: Vec3::ZERO, ..Light::default() };
         let image = render(&scene(sky_only), &camera, &small(Quality::Final)).unwrap();
         let at = |x| brightness(&image, x, 30);
-        assert!(at(38) + 8 < at(41) && at(41) + 8 < at(47), "{} {} {}", at(38), at(41), at(47));
+        // Grain and display steps are worth up to one step per channel.
+        assert!(at(38) + 15 < at(47) && at(40) + 3 < at(47), "{} {} {}", at(38), at(40), at(47));
     }
 
     #[test]
@@ -284,6 +304,21 @@ mod tests {
         // Strain grows to the right; the map grows darker. (The colour bar stands in the upper right.)
         let row: Vec<u32> = [50, 100, 150, 200, 250].iter().map(|&x| brightness(&image, x, 230)).collect();
         assert!(row.windows(2).all(|w| w[1] + 10 < w[0]), "{row:?}");
+    }
+
+    #[test]
+    fn a_picture_is_saved_whole_or_not_at_all() {
+        let folder = std::env::temp_dir().join(format!("ripstop-picture-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let picture = RgbImage::from_pixel(3, 2, image::Rgb([1, 2, 3]));
+        save(&picture, &folder.join("still.png")).unwrap();
+        assert_eq!(image::open(folder.join("still.png")).unwrap().to_rgb8(), picture);
+        // A folder stands where the picture should go.
+        std::fs::create_dir(folder.join("taken.png")).unwrap();
+        let error = save(&picture, &folder.join("taken.png")).unwrap_err().to_string();
+        assert!(error.contains("taken.png") && error.contains("can't be written"), "{error}");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

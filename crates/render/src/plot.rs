@@ -1,7 +1,7 @@
 //! Plots for report pages, as SVG text (by `plotters`).
 //!
-//! Drawn for a narrow screen: 480 units wide with 15-unit letters, so a phone shows them at a readable size, and scaled to
-//! the width of the page. Letters and axes take the page's own text colour (`currentColor`), the ground is left open, and the
+//! Drawn for a narrow screen: 960 units wide with 32-unit letters, so a phone shows them at 12 pixels, and scaled to the
+//! width of the page (`plotters` rounds to whole units, hence so many). Letters and axes take the page's own text colour (`currentColor`), the ground is left open, and the
 //! colours of the lines are of middle lightness: the same plot serves paper and a dark page.
 
 use crate::error::RenderError;
@@ -21,7 +21,7 @@ const LINES: [RGBColor; 8] = [
     RGBColor(90, 140, 140),
     RGBColor(130, 120, 110),
 ];
-const SIZE: (u32, u32) = (480, 320);
+const SIZE: (u32, u32) = (960, 640);
 
 /// One line of a plot.
 #[derive(Clone, Debug)]
@@ -53,34 +53,35 @@ pub fn lines(labels: &Labels, series: &[Series]) -> Result<String, RenderError> 
     let y_range = spread(points().map(|p| p.1), true);
     draw(labels, SIZE, |area| {
         let mut chart = ChartBuilder::on(area)
-            .margin(8)
-            .margin_right(18)
-            .caption(&labels.title, text(17))
-            .x_label_area_size(44)
-            .y_label_area_size(66)
+            .margin(16)
+            .margin_right(36)
+            .caption(&labels.title, text(38))
+            .x_label_area_size(96)
+            .y_label_area_size(140)
             .build_cartesian_2d(x_range.0..x_range.1, y_range.0..y_range.1)?;
         let (x_digits, y_digits) = (digits(x_range), digits(y_range));
         chart
             .configure_mesh()
+            .set_all_tick_mark_size(8)
             .x_desc(&labels.x)
             .y_desc(&labels.y)
             .x_labels(6)
             .y_labels(6)
-            .axis_desc_style(text(15))
-            .label_style(text(14))
-            .axis_style(INK.mix(0.6))
-            .bold_line_style(INK.mix(0.14))
+            .axis_desc_style(text(32))
+            .label_style(text(32))
+            .axis_style(INK.mix(0.6).stroke_width(2))
+            .bold_line_style(INK.mix(0.14).stroke_width(2))
             .light_line_style(INK.mix(0.0))
             .x_label_formatter(&|x| number(*x, x_digits))
             .y_label_formatter(&|y| number(*y, y_digits))
             .draw()?;
         for (i, s) in series.iter().enumerate() {
-            let style = LINES[i % LINES.len()].stroke_width(2);
+            let style = LINES[i % LINES.len()].stroke_width(4);
             let runs: Vec<&[(f64, f64)]> = s.points.split(|p| !finite(&p)).filter(|run| !run.is_empty()).collect();
             for (k, run) in runs.iter().enumerate() {
                 let line = chart.draw_series(LineSeries::new(thinned(run), style))?;
                 if k == 0 && !s.name.is_empty() {
-                    line.label(&s.name).legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+                    line.label(&s.name).legend(move |(x, y)| PathElement::new([(x, y), (x + 36, y)], style));
                 }
             }
         }
@@ -88,9 +89,9 @@ pub fn lines(labels: &Labels, series: &[Series]) -> Result<String, RenderError> 
             chart
                 .configure_series_labels()
                 .position(emptiest_corner(series, x_range, y_range))
-                .label_font(text(14))
-                .legend_area_size(26)
-                .margin(6)
+                .label_font(text(32))
+                .legend_area_size(50)
+                .margin(12)
                 .draw()?;
         }
         Ok(())
@@ -103,11 +104,11 @@ pub fn bars(labels: &Labels, values: &[(String, f64)]) -> Result<String, RenderE
     let count = values.len().max(1);
     draw(labels, SIZE, |area| {
         let mut chart = ChartBuilder::on(area)
-            .margin(8)
-            .margin_right(18)
-            .caption(&labels.title, text(17))
-            .x_label_area_size(44)
-            .y_label_area_size(66)
+            .margin(16)
+            .margin_right(36)
+            .caption(&labels.title, text(38))
+            .x_label_area_size(96)
+            .y_label_area_size(140)
             .build_cartesian_2d(0.0..count as f64, y_range.0..y_range.1)?;
         let name = |x: &f64| {
             let i = libm::floor(*x);
@@ -117,15 +118,16 @@ pub fn bars(labels: &Labels, values: &[(String, f64)]) -> Result<String, RenderE
         let y_digits = digits(y_range);
         chart
             .configure_mesh()
+            .set_all_tick_mark_size(8)
             .disable_x_mesh()
             .x_desc(&labels.x)
             .y_desc(&labels.y)
             .x_labels(2 * count + 1)
             .y_labels(6)
-            .axis_desc_style(text(15))
-            .label_style(text(14))
-            .axis_style(INK.mix(0.6))
-            .bold_line_style(INK.mix(0.14))
+            .axis_desc_style(text(32))
+            .label_style(text(32))
+            .axis_style(INK.mix(0.6).stroke_width(2))
+            .bold_line_style(INK.mix(0.14).stroke_width(2))
             .light_line_style(INK.mix(0.0))
             .x_label_formatter(&name)
             .y_label_formatter(&|y| number(*y, y_digits))
@@ -143,8 +145,8 @@ pub fn bars(labels: &Labels, values: &[(String, f64)]) -> Result<String, RenderE
 pub fn rose(labels: &Labels, bins: &[f64]) -> Result<String, RenderError> {
     let largest = bins.iter().copied().filter(|b| b.is_finite()).fold(0.0, f64::max);
     let total: f64 = bins.iter().copied().filter(|b| b.is_finite() && *b > 0.0).sum();
-    let (width, height) = (480_i32, 400_i32);
-    let (cx, cy, radius) = (width as f64 / 2.0, 210.0, 145.0);
+    let (width, height) = (960_i32, 800_i32);
+    let (cx, cy, radius) = (width as f64 / 2.0, 420.0, 285.0);
     let at = |degrees: f64, r: f64| {
         let a = degrees.to_radians();
         ((cx + r * libm::cos(a)) as i32, (cy - r * libm::sin(a)) as i32)
@@ -156,13 +158,17 @@ pub fn rose(labels: &Labels, bins: &[f64]) -> Result<String, RenderError> {
                 plotters::style::text_anchor::VPos::Center,
             ))
         };
-        area.draw(&Text::new(labels.title.clone(), (width / 2, 18), middle(17)))?;
+        area.draw(&Text::new(labels.title.clone(), (width / 2, 34), middle(38)))?;
         for ring in 1..=2 {
-            area.draw(&Circle::new((cx as i32, cy as i32), (radius * ring as f64 / 2.0) as i32, INK.mix(0.22)))?;
+            area.draw(&Circle::new(
+                (cx as i32, cy as i32),
+                (radius * ring as f64 / 2.0) as i32,
+                INK.mix(0.22).stroke_width(2),
+            ))?;
         }
         for k in 0..4 {
             let a = 45.0 * k as f64;
-            area.draw(&PathElement::new([at(a, radius), at(a + 180.0, radius)], INK.mix(0.14)))?;
+            area.draw(&PathElement::new([at(a, radius), at(a + 180.0, radius)], INK.mix(0.14).stroke_width(2)))?;
         }
         let step = 180.0 / bins.len().max(1) as f64;
         for (i, &value) in bins.iter().enumerate().filter(|(_, v)| v.is_finite() && **v > 0.0) {
@@ -173,19 +179,19 @@ pub fn rose(labels: &Labels, bins: &[f64]) -> Result<String, RenderError> {
                 let arc = (0..=8).map(|k| at(from + step * k as f64 / 8.0, r));
                 let wedge: Vec<(i32, i32)> = std::iter::once((cx as i32, cy as i32)).chain(arc).collect();
                 area.draw(&Polygon::new(wedge.clone(), LINES[0].mix(0.75)))?;
-                area.draw(&PathElement::new([wedge.as_slice(), &wedge[..1]].concat(), LINES[0]))?;
+                area.draw(&PathElement::new([wedge.as_slice(), &wedge[..1]].concat(), LINES[0].stroke_width(2)))?;
             }
         }
         for (degrees, name) in [(0.0, "0° weft"), (90.0, "90° warp"), (180.0, "180°")] {
-            let (x, y) = at(degrees, radius + if degrees == 90.0 { 13.0 } else { 34.0 });
-            area.draw(&Text::new(name, (x, y), middle(14)))?;
+            let (x, y) = at(degrees, radius + if degrees == 90.0 { 28.0 } else { 74.0 });
+            area.draw(&Text::new(name, (x, y), middle(32)))?;
         }
         let foot = if total > 0.0 {
             format!("{}  (outer ring: {})", labels.x, number(largest, digits((0.0, largest)) + 1))
         } else {
             format!("{}  (nothing torn)", labels.x)
         };
-        area.draw(&Text::new(foot, (width / 2, height - 14), middle(14)))?;
+        area.draw(&Text::new(foot, (width / 2, height - 30), middle(32)))?;
         Ok(())
     })
 }
@@ -211,7 +217,7 @@ fn draw(
     let name: String = labels.title.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
     let own = format!(
         "<svg role=\"img\" aria-label=\"{name}\" style=\"width:100%;max-width:{}px;height:auto\" font-family=\"system-ui, sans-serif\" ",
-        width * 3 / 2
+        width * 3 / 4
     );
     Ok(svg.replacen(&head, &own, 1).replace("#010203", "currentColor").replace(" font-family=\"sans-serif\"", ""))
 }
@@ -346,15 +352,15 @@ mod tests {
         let document = roxmltree::Document::parse(&svg).unwrap();
         let polygons: Vec<_> = document.descendants().filter(|n| n.has_tag_name("polygon")).collect();
         assert_eq!(polygons.len(), 2);
-        // Sum of x over both wedges is balanced about the middle, 240.
+        // Sum of x over both wedges is balanced about the middle, 480.
         let xs: Vec<f64> = polygons
             .iter()
             .flat_map(|p| p.attribute("points").unwrap().split_whitespace())
             .map(|pair| pair.split(',').next().unwrap().parse().unwrap())
             .collect();
         let mean = xs.iter().sum::<f64>() / xs.len() as f64;
-        assert!((mean - 240.0).abs() < 1.0, "{mean}");
-        assert!(xs.iter().any(|x| *x > 370.0));
+        assert!((mean - 480.0).abs() < 1.0, "{mean}");
+        assert!(xs.iter().any(|x| *x > 740.0));
     }
 
     #[test]

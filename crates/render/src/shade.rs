@@ -13,9 +13,10 @@
 
 use crate::camera::View;
 use crate::colour::{luminance, piece, srgb};
+use crate::even;
 use crate::lips::tangents;
 use crate::look::{Colouring, Look, Quality};
-use crate::sample::{Sampler, cone, cosine_hemisphere};
+use crate::sample::{Sampler, cone, cosine_hemisphere, hash2};
 use crate::scene::{Light, Scene};
 use crate::world::{Beam, Hit, HitKind, Owner, World};
 use glam::{Vec2, Vec3};
@@ -81,9 +82,9 @@ impl<'s, 'a> Shader<'s, 'a> {
         Self { world, scene, look, view, light, sun_direction, sun_spread, up, range, pool }
     }
 
-    /// Light seen at place `p` of the picture [px], and whether it comes from something of one even colour: there,
-    /// neighbouring pixels may lend each other samples.
-    pub fn radiance(&self, p: Vec2, sampler: &Sampler) -> (Vec3, bool) {
+    /// Light seen at place `p` of the picture [px], and the number of the thing it comes from if that is of one even
+    /// colour (there, neighbouring pixels may lend each other samples), else [`even::ROUGH`].
+    pub fn radiance(&self, p: Vec2, sampler: &Sampler) -> (Vec3, u32) {
         let beam = Beam {
             origin: self.view.eye,
             direction: self.view.direction(p),
@@ -93,17 +94,26 @@ impl<'s, 'a> Shader<'s, 'a> {
         };
         let floor = self.floor_distance(&beam);
         if let Some(hit) = self.world.first(&beam, floor.unwrap_or(f32::MAX)) {
-            let even = match hit.owner {
-                Owner::Cloth(_) => self.look.colouring.is_figure() && self.look.colouring != Colouring::Wire,
-                Owner::Body(_) => true,
-                _ => false,
-            };
-            return (self.surface(&beam, &hit, sampler), even);
+            return (self.surface(&beam, &hit, sampler), self.even_thing(&hit));
         }
         let backdrop = self.backdrop(p);
         match floor {
-            Some(t) => (backdrop * self.floor_share(&beam, t, sampler), true),
-            None => (backdrop, true),
+            Some(t) => (backdrop * self.floor_share(&beam, t, sampler), 1),
+            None => (backdrop, 2),
+        }
+    }
+
+    fn even_thing(&self, hit: &Hit) -> u32 {
+        match (hit.owner, self.look.colouring) {
+            (Owner::Body(i), _) => hash2(1, i as u32),
+            (Owner::Cloth(i), Colouring::Strain | Colouring::PlasticStrain | Colouring::TwoTone) => hash2(2, i as u32),
+            (Owner::Cloth(i), Colouring::Pieces) => {
+                let HitKind::Face { face, .. } = hit.kind else { return even::ROUGH };
+                let cloth = &self.world.sheets[i].cloth;
+                let node = cloth.faces[face][0] as usize;
+                hash2(hash2(3, i as u32), cloth.node_piece.map_or(0, |p| p[node]))
+            }
+            _ => even::ROUGH,
         }
     }
 

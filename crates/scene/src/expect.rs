@@ -120,15 +120,18 @@ pub struct Snags {
     pub count: Range,
 }
 
-/// `across_pull = { grip = "hand", within = 35, share = { min = 0.7 } }`
+/// `across_pull = { grip = "hand", behind = 45, within = 35, share = { min = 0.7 } }`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcrossPull {
     /// The grip that pulls.
     pub grip: String,
+    /// Only what tears behind the grip counts, seen from it within so many degrees of the line of its pull: there the pull
+    /// opens the tear, on its flanks it shears it.
+    pub behind: f64,
     /// Degrees from the perpendicular that count as across.
     pub within: f64,
-    /// Share of the torn length, in every stretch between two keyframes in which at least three edges tear.
+    /// Share of the torn length, in every stretch between two keyframes in which at least three edges tear there.
     pub share: Range,
     /// Stretches of that kind.
     pub phases: Option<Range>,
@@ -224,7 +227,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
         hold("snags.count", Some(snags.count), count);
     }
     if let Some(across) = &expect.across_pull {
-        let phases = grip(&across.grip).map_or(Vec::new(), |g| across_pull(simulation, tally, g, across.within));
+        let phases = grip(&across.grip).map_or(Vec::new(), |g| across_pull(simulation, tally, g, across));
         hold("across_pull.share", Some(across.share), phases.iter().copied().reduce(f64::min).unwrap_or(f64::NAN));
         hold("across_pull.phases", across.phases, phases.len() as f64);
     }
@@ -293,16 +296,19 @@ fn count_snags(tally: &Tally, grip: usize, fall: f64) -> usize {
 }
 
 /// For every stretch between keyframes of a grip in which at least three edges tear: the share of torn length across its motion.
-fn across_pull(simulation: &Simulation, tally: &Tally, grip: usize, within: f64) -> Vec<f64> {
-    let keys = &simulation.grips()[grip].keys;
+fn across_pull(simulation: &Simulation, tally: &Tally, grip: usize, across: &AcrossPull) -> Vec<f64> {
+    let grip = &simulation.grips()[grip];
+    let (_, cos_behind) = ripstop::math::sin_cos(across.behind.to_radians());
+    let (sin_within, _) = ripstop::math::sin_cos(across.within.to_radians());
+    let keys = &grip.keys;
     let mut shares = Vec::new();
     for pair in keys.windows(2) {
         let Some(pull) = (pair[1].shift - pair[0].shift).try_normalize() else { continue };
-        let torn: Vec<Torn> =
-            (tally.torn.iter()).filter(|t| t.time > pair[0].time && t.time <= pair[1].time).copied().collect();
+        let behind = |t: &&Torn| (grip.middle(t.time) - t.place).normalize_or_zero().dot(pull) >= cos_behind;
+        let during = |t: &&Torn| t.time > pair[0].time && t.time <= pair[1].time;
+        let torn: Vec<Torn> = tally.torn.iter().filter(during).filter(behind).copied().collect();
         if torn.len() >= 3 {
-            let largest = within.to_radians();
-            shares.push(share_of_length(&torn, |t| t.direction.dot(pull).abs() <= ripstop::math::sin_cos(largest).0));
+            shares.push(share_of_length(&torn, |t| t.direction.dot(pull).abs() <= sin_within));
         }
     }
     shares

@@ -247,6 +247,13 @@ pub enum Where {
     Box([Vec2; 2]),
     /// The node nearest to a material point [m].
     Near(Vec2),
+    /// All nodes of a disc on the material: a fingertip.
+    Disc {
+        /// Its middle [m].
+        at: Vec2,
+        /// Its radius [m].
+        radius: f64,
+    },
     /// All of the border.
     Border,
 }
@@ -296,6 +303,18 @@ pub struct Tear {
     pub weave: f64,
     /// Picture of relative strength.
     pub map: Option<Map>,
+    /// Stronger cloth around gripped nodes.
+    pub hem: Option<Hem>,
+}
+
+/// `[tear.hem]`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hem {
+    /// Distance from gripped nodes at which it ends [m].
+    pub width: f64,
+    /// Relative strength at gripped nodes.
+    pub factor: f64,
 }
 
 /// `[tear.criterion.…]`

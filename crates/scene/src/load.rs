@@ -8,7 +8,7 @@ use ripstop::integrator::{Euler, Integrator, Midpoint, Rk4};
 use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
-use ripstop::tear::{HandTear, Resistance, StrengthMap, Tearing};
+use ripstop::tear::{HandTear, Hem, Resistance, StrengthMap, Tearing};
 use ripstop::{Cloth, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
 
@@ -49,7 +49,7 @@ impl Scene {
             None => Cloth::flat(mesh, self.fabric.density, self.place),
         };
         let grips = self.grips(source, &mut cloth, bounds)?;
-        let tearing = self.tearing(source, bounds)?;
+        let tearing = self.tearing(source, bounds, &cloth, &grips)?;
         let ModelKind::Springs {} = self.model;
         let mut potentials = model::springs(&self.fabric, &cloth);
         potentials.extend(self.surroundings().loads(&cloth));
@@ -106,6 +106,10 @@ impl Scene {
         if let Some(tear) = &self.tear {
             let (name, strength) = tear.criterion.strength();
             positive(&["tear", "criterion", name, "strength"], strength, "strain")?;
+            if let Some(hem) = tear.hem {
+                positive(&["tear", "hem", "width"], hem.width, "m")?;
+                positive(&["tear", "hem", "factor"], hem.factor, "1")?;
+            }
             if !(0.0..=1.0).contains(&tear.weave) {
                 return Err(source.fault(
                     &["tear", "weave"],
@@ -220,7 +224,13 @@ impl Scene {
         Ok(grips)
     }
 
-    fn tearing(&self, source: &Source, bounds: (Vec2, Vec2)) -> Result<Option<Tearing>, SceneError> {
+    fn tearing(
+        &self,
+        source: &Source,
+        bounds: (Vec2, Vec2),
+        cloth: &Cloth,
+        grips: &[Grip],
+    ) -> Result<Option<Tearing>, SceneError> {
         let Some(tear) = &self.tear else { return Ok(None) };
         let opening: Box<dyn Opening> = match tear.opening {
             OpeningKind::Snap => Box::new(Snap),
@@ -234,7 +244,12 @@ impl Scene {
         };
         let map = tear.map.as_ref().map(|map| strength_map(source, map, bounds)).transpose()?;
         let mut tearing = Tearing::boxed(criterion, opening);
-        tearing.resistance = Resistance::new(map, tear.weave);
+        let hem = tear.hem.map(|hem| Hem {
+            points: grips.iter().flat_map(Grip::nodes).map(|n| cloth.mesh.node_uv(n)).collect(),
+            width: hem.width,
+            factor: hem.factor,
+        });
+        tearing.resistance = Resistance::new(map, hem, tear.weave);
         tearing.policy = tear.policy;
         Ok(Some(tearing))
     }
@@ -322,6 +337,7 @@ fn select(mesh: &Mesh, place: &Where, (low, high): (Vec2, Vec2)) -> Vec<NodeId> 
         Where::Side(Side::Bottom) => within(low, Vec2::new(high.x, low.y)),
         Where::Side(Side::Top) => within(Vec2::new(low.x, high.y), high),
         Where::Box([from, to]) => within(from, to),
+        Where::Disc { at, radius } => mesh.nodes().filter(|&n| mesh.node_uv(n).distance(at) <= radius).collect(),
         Where::Border => mesh.nodes().filter(|&n| mesh.is_border_node(n)).collect(),
         Where::Near(uv) => {
             let far = |n: &NodeId| mesh.node_uv(*n).distance_squared(uv);

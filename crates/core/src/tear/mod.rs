@@ -4,7 +4,7 @@ mod event;
 mod resistance;
 
 pub use event::{Cause, Event};
-pub use resistance::{Resistance, StrengthMap};
+pub use resistance::{Hem, Resistance, StrengthMap};
 
 use crate::cloth::Cloth;
 use crate::criterion::{Criterion, View};

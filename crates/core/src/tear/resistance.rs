@@ -1,6 +1,10 @@
 //! What strength is multiplied by, from place to place and direction to direction.
 //!
-//! resistance = map(u, v) · weave(n̂)
+//! resistance = map(u, v) · hem(u, v) · weave(n̂)
+//!
+//! hem: where cloth is gripped it would tear first, since the grip keeps it from narrowing and the strain at the end of a
+//! clamp grows without bound as triangles shrink. Real cloth is hemmed or doubled there. The factor falls linearly
+//! from its full value at gripped nodes to one at a distance.
 //!
 //! weave(n̂) = 1 + a (1 / max(|n̂·u|, |n̂·v|) − 1): Phillips 2008 eq. 32 takes the larger projection of the pull on
 //! weft and warp as the strain that counts, so cloth is up to √2 stronger against a pull on the bias; the amount `a`
@@ -39,39 +43,63 @@ impl StrengthMap {
     }
 }
 
+/// Stronger cloth around some material points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hem {
+    /// The points [m], usually those of gripped nodes.
+    pub points: Vec<Vec2>,
+    /// Distance at which it ends [m].
+    pub width: f64,
+    /// Factor at the points.
+    pub factor: f64,
+}
+
+impl Hem {
+    /// Factor at a material point.
+    pub fn at(&self, uv: Vec2) -> f64 {
+        let nearest = self.points.iter().map(|p| p.distance_squared(uv)).fold(f64::INFINITY, f64::min).sqrt();
+        1.0 + (self.factor - 1.0) * (1.0 - nearest / self.width).max(0.0)
+    }
+}
+
 /// Everything that strength is multiplied by.
 #[derive(Clone, Debug, Default)]
 pub struct Resistance {
     /// Picture of relative strength.
     pub map: Option<StrengthMap>,
+    /// Stronger cloth at grips.
+    pub hem: Option<Hem>,
     /// How much stronger cloth is against a pull on the bias, 0 to 1.
     pub weave: f64,
-    /// The map at every node; empty without a map.
+    /// Map and hem at every node; empty without either.
     factor: Column<NodeId, f64>,
     least: Option<f64>,
 }
 
 impl Resistance {
-    /// Resistance by a map and by the weave.
-    pub fn new(map: Option<StrengthMap>, weave: f64) -> Self {
-        Self { map, weave, factor: Column::new(), least: None }
+    /// Resistance by a map, a hem and the weave.
+    pub fn new(map: Option<StrengthMap>, hem: Option<Hem>, weave: f64) -> Self {
+        Self { map, hem, weave, factor: Column::new(), least: None }
     }
 
     /// Looks up the nodes that have been added.
     pub(crate) fn follow(&mut self, cloth: &Cloth) {
-        if let Some(map) = &self.map {
-            for i in self.factor.len()..cloth.mesh.node_count() {
-                let factor = map.at(cloth.mesh.node_uv(NodeId(i as u32)));
-                self.factor.push(factor);
-            }
-            self.least = self.factor.iter().copied().reduce(f64::min);
+        if self.map.is_none() && self.hem.is_none() {
+            return;
+        }
+        for i in self.factor.len()..cloth.mesh.node_count() {
+            let uv = cloth.mesh.node_uv(NodeId(i as u32));
+            let map = self.map.as_ref().map_or(1.0, |map| map.at(uv));
+            let factor = map * self.hem.as_ref().map_or(1.0, |hem| hem.at(uv));
+            self.factor.push(factor);
+            self.least = Some(self.least.map_or(factor, |least| least.min(factor)));
         }
     }
 
     /// Factor for a pull along `pull` at a node.
     #[inline]
     pub fn at(&self, n: NodeId, pull: Vec2) -> f64 {
-        let here = if self.map.is_some() { self.factor[n] } else { 1.0 };
+        let here = if self.factor.is_empty() { 1.0 } else { self.factor[n] };
         here * (1.0 + self.weave * (1.0 / pull.x.abs().max(pull.y.abs()) - 1.0))
     }
 
@@ -103,8 +131,16 @@ mod tests {
     }
 
     #[test]
+    fn a_hem_ends_at_its_width() {
+        let hem = Hem { points: vec![Vec2::ZERO, Vec2::X], width: 0.2, factor: 1.6 };
+        assert_eq!(hem.at(Vec2::X), 1.6);
+        assert!((hem.at(Vec2::new(1.0, 0.1)) - 1.3).abs() < 1e-12);
+        assert_eq!(hem.at(Vec2::new(0.5, 0.0)), 1.0);
+    }
+
+    #[test]
     fn the_bias_is_stronger_by_the_root_of_two() {
-        let woven = Resistance::new(None, 1.0);
+        let woven = Resistance::new(None, None, 1.0);
         assert_eq!(woven.at(NodeId(0), Vec2::X), 1.0);
         let bias = woven.at(NodeId(0), Vec2::new(1.0, 1.0).normalize());
         assert!((bias - 2f64.sqrt()).abs() < 1e-12);
