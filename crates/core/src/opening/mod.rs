@@ -14,12 +14,19 @@ pub use plane::Plane;
 pub use snap::Snap;
 
 use crate::math::Vec2;
-use ripstop_mesh::{ChangeLog, CornerId, Mesh, NodeId};
+use ripstop_mesh::{ChangeLog, CornerId, EdgeId, Mesh, NodeId};
+use smallvec::SmallVec;
+
+/// The edges that one opening opens: two inside, one on the border, seldom more.
+type Edges = SmallVec<[EdgeId; 4]>;
 
 /// A way to open the mesh.
 pub trait Opening: Send {
     /// Name in scenes.
     fn name(&self) -> &'static str;
+
+    /// True if [`open`](Self::open) would change the mesh: what can't be opened is not asked for again and again.
+    fn can_open(&self, mesh: &Mesh, node: NodeId, pull: Vec2) -> bool;
 
     /// Parts the cloth at `node` across `pull` (unit, in the material). Leaves the mesh as it is where there is nothing to
     /// part.

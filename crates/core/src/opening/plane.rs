@@ -4,9 +4,9 @@
 //!
 //! Source: Souza 2014 as told by Bartels 2014 §5 and his Fig. 1. Limits: if all faces lie on one side nothing happens.
 
-use super::{Opening, towards_face};
+use super::{Edges, Opening, towards_face};
 use crate::math::Vec2;
-use ripstop_mesh::{ChangeLog, Mesh, NodeId};
+use ripstop_mesh::{ChangeLog, CornerId, Mesh, NodeId};
 
 /// Splits a node by a plane.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,17 +17,22 @@ impl Opening for Plane {
         "plane"
     }
 
+    fn can_open(&self, mesh: &Mesh, node: NodeId, pull: Vec2) -> bool {
+        !between(mesh, node, pull).is_empty()
+    }
+
     fn open(&self, mesh: &mut Mesh, node: NodeId, pull: Vec2, log: &mut ChangeLog) {
-        let front = |c| towards_face(mesh, c).dot(pull) > 0.0;
-        let between: Vec<_> = mesh
-            .fan(node)
-            .filter(|&c| mesh.twin(c).is_some_and(|d| front(c) != front(d.next())))
-            .map(|c| mesh.edge(c))
-            .collect();
-        for e in between {
+        for e in between(mesh, node, pull) {
             mesh.open_edge(e, log);
         }
     }
+}
+
+/// The edges between faces on different sides of the plane.
+fn between(mesh: &Mesh, node: NodeId, pull: Vec2) -> Edges {
+    let front = |c| towards_face(mesh, c).dot(pull) > 0.0;
+    let parts = |c: &CornerId| mesh.twin(*c).is_some_and(|d| front(*c) != front(d.next()));
+    mesh.fan(node).filter(parts).map(|c| mesh.edge(c)).collect()
 }
 
 #[cfg(test)]

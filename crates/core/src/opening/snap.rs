@@ -10,7 +10,7 @@
 //! side, if the two sums have opposite signs, times the cosine to the line. Where no edge does (all faces on one side of
 //! the line), nothing tears.
 
-use super::{Opening, towards_face};
+use super::{Edges, Opening, towards_face};
 use crate::math::Vec2;
 use ripstop_mesh::{ChangeLog, CornerId, EdgeId, Mesh, NodeId};
 
@@ -26,18 +26,24 @@ impl Opening for Snap {
         "snap"
     }
 
+    fn can_open(&self, mesh: &Mesh, node: NodeId, pull: Vec2) -> bool {
+        !nearest(mesh, node, pull).is_empty()
+    }
+
     fn open(&self, mesh: &mut Mesh, node: NodeId, pull: Vec2, log: &mut ChangeLog) {
-        let line = pull.perp();
-        if mesh.is_border_node(node) {
-            if let Some(e) = border_edge(mesh, node, pull, line) {
-                mesh.open_edge(e, log);
-            }
-        } else {
-            let pair = [line, -line].map(|ahead| closest(mesh, node, ahead));
-            for e in pair.into_iter().flatten() {
-                mesh.open_edge(e, log);
-            }
+        for e in nearest(mesh, node, pull) {
+            mesh.open_edge(e, log);
         }
+    }
+}
+
+/// The edges closest to the line across the pull: one each way inside, one on the border.
+fn nearest(mesh: &Mesh, node: NodeId, pull: Vec2) -> Edges {
+    let line = pull.perp();
+    if mesh.is_border_node(node) {
+        border_edge(mesh, node, pull, line).into_iter().collect()
+    } else {
+        [line, -line].into_iter().filter_map(|ahead| closest(mesh, node, ahead)).collect()
     }
 }
 

@@ -13,6 +13,7 @@ use crate::opening::{Opening, open_path};
 use crate::parallel;
 use ripstop_mesh::{ChangeLog, Column, EdgeId, NodeId};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// What a criterion or a tool may ask for.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +142,10 @@ impl Tearing {
         self.requests.clear();
         let view = View { cloth, fields: &self.fields, resistance: &self.resistance };
         self.criterion.find(view, &mut self.requests);
+        self.requests.retain(|request| match *request {
+            Request::Part { node, pull, .. } => self.opening.can_open(&cloth.mesh, node, pull),
+            Request::Along { .. } => true,
+        });
         self.requests.sort_by(Request::order);
     }
 
@@ -164,7 +169,7 @@ impl Tearing {
 
     /// Carries out the requests that don't touch each other; the others are asked for again when measured anew.
     pub(crate) fn resolve(&self, cloth: &mut Cloth, log: &mut ChangeLog, events: &mut Vec<Event>) {
-        let mut busy: Vec<NodeId> = Vec::new();
+        let mut busy: HashSet<NodeId> = HashSet::new();
         for request in &self.requests {
             let Request::Part { node, pull, .. } = *request else { continue };
             let around = |n: NodeId| crate::criterion::star(&cloth.mesh, n).flat_map(|(e, _)| cloth.mesh.edge_nodes(e));

@@ -1,0 +1,46 @@
+//! Every scene of the gallery runs and keeps its promises. One test per group, so that they run side by side.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn scenes(group: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes").join(group);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut files: Vec<_> =
+        entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "toml")).collect();
+    files.sort();
+    files
+}
+
+/// Runs all scenes of a folder with one thread each, without pictures, and demands exit code 0.
+fn keeps_its_promises(group: &str) {
+    let files = scenes(group);
+    assert!(!files.is_empty(), "{group} has scenes");
+    for file in files {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Command::new(env!("CARGO_BIN_EXE_ripstop"))
+            .args(["run", "--threads", "1", "--format", "none", "--no-film", "-o"])
+            .arg(folder.path().join("out"))
+            .arg(&file)
+            .output()
+            .unwrap();
+        let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+        println!("{out}{err}");
+        assert!(run.status.success(), "{}: {}\n{out}{err}", file.display(), run.status);
+    }
+}
+
+#[test]
+fn quickstart() {
+    keeps_its_promises("");
+}
+
+#[test]
+fn phillips() {
+    keeps_its_promises("phillips");
+}
+
+#[test]
+fn bartels() {
+    keeps_its_promises("bartels");
+}
