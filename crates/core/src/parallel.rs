@@ -6,19 +6,39 @@
 use rayon::prelude::*;
 
 /// Rows per chunk: large enough that handing out a chunk (about 1 µs) is small beside its work.
-const CHUNK: usize = 1024;
+pub const CHUNK: usize = 1024;
+
+/// Calls `work(first, chunk)` for every `size` rows, of which `first` is the number of the first one.
+pub fn for_each_chunk<T: Send>(rows: &mut [T], size: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+    let chunk = |(index, rows): (usize, &mut [T])| work(index * size, rows);
+    if rows.len() <= size || rayon::current_num_threads() == 1 {
+        rows.chunks_mut(size).enumerate().for_each(chunk);
+    } else {
+        rows.par_chunks_mut(size).enumerate().for_each(chunk);
+    }
+}
 
 /// Calls `work(i, &mut rows[i])` for every row.
 pub fn for_each<T: Send>(rows: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
-    let chunk = |(index, rows): (usize, &mut [T])| {
+    for_each_chunk(rows, CHUNK, |first, rows| {
         for (k, row) in rows.iter_mut().enumerate() {
-            work(index * CHUNK + k, row);
+            work(first + k, row);
+        }
+    });
+}
+
+/// Calls `work(i, &mut a[i], &mut b[i])` for every row of two tables of equal length.
+pub fn for_each_pair<A: Send, B: Send>(a: &mut [A], b: &mut [B], work: impl Fn(usize, &mut A, &mut B) + Sync) {
+    assert_eq!(a.len(), b.len(), "tables of equal length");
+    let chunk = |(index, (a, b)): (usize, (&mut [A], &mut [B]))| {
+        for (k, (a, b)) in a.iter_mut().zip(b).enumerate() {
+            work(index * CHUNK + k, a, b);
         }
     };
-    if rows.len() <= CHUNK || rayon::current_num_threads() == 1 {
-        rows.chunks_mut(CHUNK).enumerate().for_each(chunk);
+    if a.len() <= CHUNK || rayon::current_num_threads() == 1 {
+        a.chunks_mut(CHUNK).zip(b.chunks_mut(CHUNK)).enumerate().for_each(chunk);
     } else {
-        rows.par_chunks_mut(CHUNK).enumerate().for_each(chunk);
+        a.par_chunks_mut(CHUNK).zip(b.par_chunks_mut(CHUNK)).enumerate().for_each(chunk);
     }
 }
 

@@ -4,14 +4,14 @@
 //!
 //! Source: Phillips 2008 eqs. 23–27. Stable up to h ω = 2.78, damped or not.
 
-use super::{Integrator, Motion, accelerate, explicit_limit};
+use super::{Integrator, Motion, explicit_limit};
 use crate::math::Vec3;
 use crate::parallel;
 
 /// Runge-Kutta of order 4.
 #[derive(Default)]
 pub struct Rk4 {
-    a: Vec<Vec3>,
+    force: Vec<Vec3>,
     x_stage: Vec<Vec3>,
     v_stage: Vec<Vec3>,
     x_sum: Vec<Vec3>,
@@ -24,23 +24,26 @@ impl Integrator for Rk4 {
     }
 
     fn advance(&mut self, Motion { cloth, forces }: Motion<'_>, h: f64) {
-        let Self { a, x_stage, v_stage, x_sum, v_sum } = self;
-        for buffer in [&mut *a, &mut *x_stage, &mut *v_stage, &mut *x_sum, &mut *v_sum] {
+        let Self { force, x_stage, v_stage, x_sum, v_sum } = self;
+        for buffer in [&mut *force, &mut *x_stage, &mut *v_stage, &mut *x_sum, &mut *v_sum] {
             buffer.resize(cloth.x.len(), Vec3::ZERO);
         }
-        let (x0, v0): (&[Vec3], &[Vec3]) = (&cloth.x, &cloth.v);
+        let (x0, v0, w): (&[Vec3], &[Vec3], &[f64]) = (&cloth.x, &cloth.v, &cloth.inverse_mass);
         x_stage.copy_from_slice(&cloth.x);
         v_stage.copy_from_slice(&cloth.v);
         x_sum.fill(Vec3::ZERO);
         v_sum.fill(Vec3::ZERO);
         for (weight, ahead) in [(1.0, 0.5), (2.0, 0.5), (2.0, 1.0), (1.0, 0.0)] {
-            accelerate(cloth, forces, x_stage, v_stage, a);
-            parallel::for_each(x_sum, |i, sum| *sum += v_stage[i] * weight);
-            parallel::for_each(v_sum, |i, sum| *sum += a[i] * weight);
-            if ahead > 0.0 {
-                parallel::for_each(x_stage, |i, x| *x = x0[i] + v_stage[i] * (ahead * h));
-                parallel::for_each(v_stage, |i, v| *v = v0[i] + a[i] * (ahead * h));
-            }
+            forces.evaluate(cloth, x_stage, v_stage, force);
+            parallel::for_each_pair(x_sum, x_stage, |i, sum, x| {
+                *sum += v_stage[i] * weight;
+                *x = x0[i] + v_stage[i] * (ahead * h);
+            });
+            parallel::for_each_pair(v_sum, v_stage, |i, sum, v| {
+                let a = force[i] * w[i];
+                *sum += a * weight;
+                *v = v0[i] + a * (ahead * h);
+            });
         }
         parallel::for_each(&mut cloth.x, |i, x| *x += x_sum[i] * (h / 6.0));
         parallel::for_each(&mut cloth.v, |i, v| *v += v_sum[i] * (h / 6.0));

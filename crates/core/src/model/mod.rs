@@ -8,7 +8,7 @@ pub use springs::springs;
 
 use crate::cloth::Cloth;
 use crate::math::Vec3;
-use crate::potential::{Air, Drag, ElementSet, Gravity, Potential};
+use crate::potential::{Air, Drag, Gravity, Potential};
 use crate::wind::Wind;
 
 /// What surrounds the cloth.
@@ -41,7 +41,7 @@ impl Surroundings {
             loads.push(Box::new(Gravity { acceleration: self.gravity }));
         }
         if self.viscous != 0.0 || self.pressure != 0.0 {
-            loads.push(Box::new(ElementSet::new(Air::new(self.viscous, self.pressure, self.wind.clone()), cloth)));
+            loads.push(Air::over(cloth, self.viscous, self.pressure, self.wind.clone()));
         }
         if self.drag != 0.0 {
             loads.push(Box::new(Drag { coefficient: self.drag }));

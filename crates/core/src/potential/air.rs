@@ -16,15 +16,15 @@
 //! eq. 3 as |n·W| along W, taken relative to the moving face, and his drag −d v² as −d |v| v. Deviation: all are
 //! per area, so that they don't depend on the mesh.
 
-use super::{Element, Potential, Row, Scratch};
+use super::{Element, ElementSet, Potential, Row, Scratch};
 use crate::cloth::Cloth;
-use crate::math::Vec3;
+use crate::math::{Vec3, inverse_or_zero};
 use crate::parallel;
 use crate::wind::Wind;
 use ripstop_mesh::{FaceId, Id, NodeId};
 
-/// Wind and drag on faces.
-pub struct Air {
+/// Wind and drag on faces. Without gusts the wind is the same everywhere, which is worth a kernel of its own.
+pub struct Air<const GUSTY: bool> {
     /// Linear resistance μ [kg/(m²·s)].
     pub viscous: f64,
     /// Quadratic resistance c [kg/m³].
@@ -35,41 +35,51 @@ pub struct Air {
     direction: Vec3,
 }
 
-impl Air {
-    /// Air with these resistances in which `wind` blows.
-    pub fn new(viscous: f64, pressure: f64, wind: Wind) -> Self {
+impl Air<true> {
+    /// Air with these resistances in which `wind` blows, over the faces of `cloth`.
+    pub fn over(cloth: &Cloth, viscous: f64, pressure: f64, wind: Wind) -> Box<dyn Potential> {
+        if wind.gust == 0.0 {
+            Box::new(ElementSet::new(Air::<false>::new(viscous, pressure, wind), cloth))
+        } else {
+            Box::new(ElementSet::new(Self::new(viscous, pressure, wind), cloth))
+        }
+    }
+}
+
+impl<const GUSTY: bool> Air<GUSTY> {
+    pub(super) fn new(viscous: f64, pressure: f64, wind: Wind) -> Self {
         let mut air = Self { viscous, pressure, wind, time: 0.0, mean: Vec3::ZERO, direction: Vec3::ZERO };
         air.set_time(0.0);
         air
     }
 }
 
-impl Element<3> for Air {
+impl<const GUSTY: bool> Element<3, 0> for Air<GUSTY> {
     type Key = FaceId;
-    type Rest = ();
     const NAME: &'static str = "air";
 
-    fn row(&self, cloth: &Cloth, f: FaceId) -> Option<Row<3, ()>> {
-        Some((cloth.mesh.face_nodes(f), ()))
+    fn row(&self, cloth: &Cloth, f: FaceId) -> Option<Row<3, 0>> {
+        Some((cloth.mesh.face_nodes(f), []))
     }
 
-    fn energy(&self, _rest: &(), _x: &[Vec3; 3]) -> f64 {
+    fn energy(&self, _rest: &[f64; 0], _x: &[Vec3; 3]) -> f64 {
         0.0
     }
 
-    #[inline]
-    fn force(&self, _rest: &(), x: &[Vec3; 3], v: &[Vec3; 3]) -> [Vec3; 3] {
+    #[inline(always)]
+    fn force(&self, _rest: &[f64; 0], x: &[Vec3; 3], v: &[Vec3; 3]) -> [Vec3; 3] {
         let normal = (x[1] - x[0]).cross(x[2] - x[0]);
         let double_area = normal.length();
-        if double_area == 0.0 {
-            return [Vec3::ZERO; 3];
-        }
-        let middle = (x[0] + x[1] + x[2]) / 3.0;
-        let wind = self.mean * self.wind.gust_factor(self.time, middle, self.direction);
-        let relative = wind - (v[0] + v[1] + v[2]) / 3.0;
-        let unit = normal / double_area;
+        let wind = if GUSTY {
+            let middle = (x[0] + x[1] + x[2]) * (1.0 / 3.0);
+            self.mean * self.wind.gust_factor(self.time, middle, self.direction)
+        } else {
+            self.mean
+        };
+        let relative = wind - (v[0] + v[1] + v[2]) * (1.0 / 3.0);
+        let unit = normal * inverse_or_zero(double_area);
         let across = relative.dot(unit);
-        [(unit * (self.viscous * across) + relative * (self.pressure * across.abs())) * (double_area / 6.0); 3]
+        [(unit * (self.viscous * across) + relative * (self.pressure * across.abs())) * (double_area * (1.0 / 6.0)); 3]
     }
 
     fn set_time(&mut self, time: f64) {
@@ -106,7 +116,6 @@ impl Potential for Drag {
 mod tests {
     use super::*;
     use crate::cloth::Placement;
-    use crate::potential::ElementSet;
     use ripstop_mesh::{Vec2, generate};
 
     const FLAT: [Vec3; 3] = [Vec3::ZERO, Vec3::new(2.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0)];
@@ -117,7 +126,7 @@ mod tests {
 
     #[test]
     fn head_wind_loads_and_side_wind_does_not() {
-        let force = |w| Air::new(0.5, 0.7, blowing(w)).force(&(), &FLAT, &[Vec3::ZERO; 3]).iter().sum::<Vec3>();
+        let force = |w| Air::<true>::new(0.5, 0.7, blowing(w)).force(&[], &FLAT, &[Vec3::ZERO; 3]).iter().sum::<Vec3>();
         // A = 1 m²: 0.5 · 4 + 0.7 · 16 N on the whole face.
         assert!((force(Vec3::Z * 4.0) - Vec3::Z * (2.0 + 11.2)).length() < 1e-12);
         assert_eq!(force(Vec3::X * 4.0), Vec3::ZERO);
@@ -126,7 +135,7 @@ mod tests {
     #[test]
     fn cloth_that_moves_with_the_wind_feels_none() {
         let w = Vec3::new(1.0, -2.0, 3.0);
-        let force = Air::new(0.5, 0.7, blowing(w)).force(&(), &FLAT, &[w; 3]);
+        let force = Air::<true>::new(0.5, 0.7, blowing(w)).force(&[], &FLAT, &[w; 3]);
         assert!(force.iter().all(|f| f.length() < 1e-12));
     }
 
@@ -138,8 +147,13 @@ mod tests {
             let mut force = vec![Vec3::ZERO; cloth.x.len()];
             Drag { coefficient: 0.1 }.add_force(&cloth, &cloth.x, &v, &mut Scratch::default(), &mut force);
             let mut faces = vec![Vec3::ZERO; cloth.x.len()];
-            let air = Air::new(0.3, 0.0, Wind::default());
-            ElementSet::new(air, &cloth).add_force(&cloth, &cloth.x, &v, &mut Scratch::default(), &mut faces);
+            Air::over(&cloth, 0.3, 0.0, Wind::default()).add_force(
+                &cloth,
+                &cloth.x,
+                &v,
+                &mut Scratch::default(),
+                &mut faces,
+            );
             (force.iter().sum::<Vec3>(), faces.iter().sum::<Vec3>())
         };
         let (coarse, fine) = (total(3), total(12));

@@ -4,7 +4,7 @@
 //!
 //! | symbol | code | unit | meaning |
 //! |---|---|---|---|
-//! | θ | `angle` | rad | angle between the normals of the two faces, zero when flat |
+//! | θ | `turned` | rad | angle between the normals of the two faces, zero when flat |
 //! | r_l, r_k | | m | distance of the outer nodes from the edge |
 //! | κ | `stiffness` | N·m | 3 B l² / (A₁ + A₂) (Grinspun 2003) |
 //! | B | `fabric.bend` | N·m | bending stiffness of the fabric |
@@ -16,7 +16,7 @@
 
 use super::{Element, Row};
 use crate::cloth::Cloth;
-use crate::math::{Vec3, small_angle};
+use crate::math::{Vec3, angle, inverse_or_zero};
 use ripstop_mesh::EdgeId;
 
 /// Springs on hinges.
@@ -25,36 +25,31 @@ pub struct Bend {
     pub stiffness: f64,
 }
 
-/// Rest values of one hinge.
-#[derive(Clone, Copy, Default)]
-pub struct Hinge {
-    stiffness: f64,
-    /// Smaller of the two heights over the edge, squared [m²], for the bound of the stiffness.
-    height_squared: f64,
-}
+/// Stiffness κ [N·m] of one hinge and, for the bound of the stiffness, the smaller of its two heights over the edge,
+/// squared [m²].
+type Hinge = [f64; 2];
 
 /// Nodes: the two ends of the edge, then the outer node of the face that runs along it and of the other face.
 type Nodes = [Vec3; 4];
 
 /// Edge vector, and the two normals with twice the area as length. Both point to the same side when flat.
-#[inline]
+#[inline(always)]
 fn frame(x: &Nodes) -> (Vec3, Vec3, Vec3) {
     let edge = x[1] - x[0];
     (edge, edge.cross(x[2] - x[0]), (x[3] - x[0]).cross(edge))
 }
 
 /// Angle between the normals. (n₁ × n₂)·ê = −|e| n₁·(x₃ − x₀): no second cross product.
-#[inline]
-fn angle(x: &Nodes, length: f64, n1: Vec3, n2: Vec3, squares: f64) -> f64 {
-    small_angle(-length * n1.dot(x[3] - x[0]), n1.dot(n2), squares.sqrt())
+#[inline(always)]
+fn turned(x: &Nodes, length: f64, n1: Vec3, n2: Vec3, squares: f64) -> f64 {
+    angle(-length * n1.dot(x[3] - x[0]), n1.dot(n2), squares.sqrt())
 }
 
-impl Element<4> for Bend {
+impl Element<4, 2> for Bend {
     type Key = EdgeId;
-    type Rest = Hinge;
     const NAME: &'static str = "bend";
 
-    fn row(&self, cloth: &Cloth, e: EdgeId) -> Option<Row<4, Hinge>> {
+    fn row(&self, cloth: &Cloth, e: EdgeId) -> Option<Row<4, 2>> {
         let mesh = &cloth.mesh;
         let c = mesh.edge_corner(e);
         let d = mesh.twin(c)?;
@@ -62,31 +57,26 @@ impl Element<4> for Bend {
         let (area, other) = (mesh.face_area(c.face()).abs(), mesh.face_area(d.face()).abs());
         let length_squared = cloth.woven[e] * cloth.woven[e];
         let low = 2.0 * area.min(other);
-        let rest = Hinge {
-            stiffness: 3.0 * self.stiffness * length_squared / (area + other),
-            height_squared: low * low / length_squared,
-        };
-        Some(([a, b, mesh.node(c.prev()), mesh.node(d.prev())], rest))
+        let stiffness = 3.0 * self.stiffness * length_squared / (area + other);
+        Some(([a, b, mesh.node(c.prev()), mesh.node(d.prev())], [stiffness, low * low / length_squared]))
     }
 
-    fn energy(&self, rest: &Hinge, x: &Nodes) -> f64 {
+    #[inline(always)]
+    fn energy(&self, &[stiffness, _]: &Hinge, x: &Nodes) -> f64 {
         let (edge, n1, n2) = frame(x);
-        let turned = angle(x, edge.length(), n1, n2, n1.length_squared() * n2.length_squared());
-        0.5 * rest.stiffness * turned * turned
+        let turned = turned(x, edge.length(), n1, n2, n1.length_squared() * n2.length_squared());
+        0.5 * stiffness * turned * turned
     }
 
-    #[inline]
-    fn force(&self, rest: &Hinge, x: &Nodes, _v: &Nodes) -> Nodes {
+    #[inline(always)]
+    fn force(&self, &[stiffness, _]: &Hinge, x: &Nodes, _v: &Nodes) -> Nodes {
         let (edge, n1, n2) = frame(x);
         let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
         let squares = s1 * s2;
-        if squares * length_squared == 0.0 {
-            return [Vec3::ZERO; 4];
-        }
         let length = length_squared.sqrt();
-        let moment = rest.stiffness * angle(x, length, n1, n2, squares) * length;
+        let moment = stiffness * turned(x, length, n1, n2, squares) * length;
         // One division for all three: n / |n|² · |e| is the unit normal over the height.
-        let inverse = 1.0 / (squares * length_squared);
+        let inverse = inverse_or_zero(squares * length_squared);
         let on_2 = n1 * (moment * inverse * s2 * length_squared);
         let on_3 = n2 * (moment * inverse * s1 * length_squared);
         let per_length = inverse * squares;
@@ -96,8 +86,8 @@ impl Element<4> for Bend {
         [-(on_1 + on_2 + on_3), on_1, on_2, on_3]
     }
 
-    fn bounds(&self, rest: &Hinge) -> (f64, f64) {
-        (4.0 * rest.stiffness / rest.height_squared, 0.0)
+    fn bounds(&self, &[stiffness, height_squared]: &Hinge) -> (f64, f64) {
+        (4.0 * stiffness / height_squared, 0.0)
     }
 }
 
@@ -108,7 +98,7 @@ mod tests {
 
     const FOLDED: Nodes =
         [Vec3::new(0.0, 0.0, 0.0), Vec3::new(0.2, 1.0, 0.1), Vec3::new(-0.8, 0.4, 0.3), Vec3::new(0.9, 0.7, -0.5)];
-    const HINGE: Hinge = Hinge { stiffness: 2.0, height_squared: 1.0 };
+    const HINGE: Hinge = [2.0, 1.0];
 
     #[test]
     fn obeys_the_laws() {

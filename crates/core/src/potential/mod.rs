@@ -1,10 +1,12 @@
 //! What a model hands an integrator: energies and forces, one dynamic call per set of elements.
 //!
-//! An [`Element`] is a pure function on a few nodes. An [`ElementSet`] owns the rows of one kind of element and the
-//! loop over them: every element writes the forces on its own nodes to its own slots, then every node gathers its
-//! slots in the order of the elements. So any number of threads gives the same bits.
+//! An [`Element`] is a pure function on a few nodes, written for one row. An [`ElementSet`] owns the rows of one kind of
+//! element and the loop over them: every element writes the forces on its own nodes to its own slots, then every node
+//! gathers its slots in the order of the elements. So any number of threads gives the same bits. Rows are kept in
+//! blocks of [`LANES`](crate::lanes::LANES), and the loop over a block becomes vector code: so does any width of vectors.
 //!
-//! To add one: a file here with an `impl Element`, and its line in the model that uses it.
+//! To add one: a file here with an `impl Element`, and its line in the model that uses it. What its kernel must keep to
+//! in order to be fast stands at [`Element`]; [`Stretch`] is the shortest example.
 
 mod air;
 mod bend;
@@ -48,7 +50,7 @@ pub trait Potential: Send + Sync {
 /// Slots that the sets of a model use one after the other.
 #[derive(Default)]
 pub struct Scratch {
-    pub(crate) slots: Vec<Vec3>,
+    pub(crate) slots: Vec<f64>,
 }
 
 /// All potentials of a model, as integrators see them.
@@ -98,7 +100,12 @@ pub(crate) mod laws {
     use super::*;
 
     /// Force is minus the gradient of the energy, by central differences.
-    pub fn force_is_the_gradient<const N: usize, E: Element<N>>(element: &E, rest: &E::Rest, x: [Vec3; N], unit: f64) {
+    pub fn force_is_the_gradient<const N: usize, const R: usize, E: Element<N, R>>(
+        element: &E,
+        rest: &[f64; R],
+        x: [Vec3; N],
+        unit: f64,
+    ) {
         let still = [Vec3::ZERO; N];
         let force = element.force(rest, &x, &still);
         let h = 1e-6;

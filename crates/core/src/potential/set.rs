@@ -2,31 +2,35 @@
 
 use super::{Potential, Scratch};
 use crate::cloth::{Cloth, Touched};
+use crate::lanes::{self, LANES, Lanes, Work};
 use crate::math::Vec3;
 use crate::parallel;
 use ripstop_mesh::{EdgeId, FaceId, Id, Mesh, NodeId};
 
-/// A kernel on `N` nodes. Rows are numbered by an id of the mesh, so their order, and with it every sum, is a function
-/// of the cloth and not of its history.
-pub trait Element<const N: usize>: Send + Sync + 'static {
+/// A kernel on `N` nodes with `R` rest values. Rows are numbered by an id of the mesh, so their order, and with it every
+/// sum, is a function of the cloth and not of its history.
+///
+/// Kernels are written for one row; the loop over many rows becomes vector code if `force` and all it calls are
+/// `#[inline(always)]`, have no branch (choose between two computed numbers instead, as
+/// [`inverse_or_zero`](crate::math::inverse_or_zero) does), and call nothing but `math` and vectors: the `map` and
+/// `from_fn` of arrays stay calls. A kernel that doesn't keep to this is slower, never wrong.
+pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
     /// What a row of this element is attached to.
     type Key: Key;
-    /// Rest values of one row.
-    type Rest: Copy + Default + Send + Sync;
     /// Name in statistics.
     const NAME: &'static str;
 
     /// Nodes and rest values of the row of `key`; `None` if there is no element (a border edge has no hinge).
-    fn row(&self, cloth: &Cloth, key: Self::Key) -> Option<Row<N, Self::Rest>>;
+    fn row(&self, cloth: &Cloth, key: Self::Key) -> Option<Row<N, R>>;
 
     /// Stored energy [J].
-    fn energy(&self, rest: &Self::Rest, x: &[Vec3; N]) -> f64;
+    fn energy(&self, rest: &[f64; R], x: &[Vec3; N]) -> f64;
 
     /// Force on each node [N]; damping included.
-    fn force(&self, rest: &Self::Rest, x: &[Vec3; N], v: &[Vec3; N]) -> [Vec3; N];
+    fn force(&self, rest: &[f64; R], x: &[Vec3; N], v: &[Vec3; N]) -> [Vec3; N];
 
     /// Upper bounds of the stiffness [N/m] and damping [N·s/m] this row adds at any of its nodes.
-    fn bounds(&self, _rest: &Self::Rest) -> (f64, f64) {
+    fn bounds(&self, _rest: &[f64; R]) -> (f64, f64) {
         (0.0, 0.0)
     }
 
@@ -35,7 +39,7 @@ pub trait Element<const N: usize>: Send + Sync + 'static {
 }
 
 /// One element: its nodes and rest values.
-pub type Row<const N: usize, R> = ([NodeId; N], R);
+pub type Row<const N: usize, const R: usize> = ([NodeId; N], [f64; R]);
 
 /// Ids that rows can be numbered by.
 pub trait Key: Id {
@@ -64,37 +68,58 @@ impl Key for FaceId {
 }
 
 /// All elements of one kind.
-pub struct ElementSet<const N: usize, E: Element<N>> {
+pub struct ElementSet<const N: usize, const R: usize, E: Element<N, R>> {
     /// The kernel and what all rows share.
     pub element: E,
-    /// Nodes of each row; the first is `NONE` where there is no element.
-    nodes: Vec<[u32; N]>,
-    rest: Vec<E::Rest>,
-    /// For node `n` the slots `gather[start[n]..start[n + 1]]`, in ascending order.
+    blocks: Vec<Block<N, R>>,
+    /// For node `n` the slots `gather[start[n]..start[n + 1]]`, in the order of the rows.
     start: Vec<u32>,
     gather: Vec<u32>,
 }
 
-const NONE: u32 = u32::MAX;
+/// Rows that are computed together, each a lane: all their first nodes, all their second ones and so on.
+#[derive(Clone)]
+struct Block<const N: usize, const R: usize> {
+    nodes: [[u32; LANES]; N],
+    rest: [Lanes; R],
+    /// Bit by bit the lanes that have an element. The others compute something about node 0 that nobody gathers.
+    live: u32,
+}
 
-impl<const N: usize, E: Element<N>> ElementSet<N, E> {
+/// A vector for each node of each row of a block. A slot is the place of its first component among all numbers of
+/// all blocks; the others follow at a distance of [`LANES`].
+type Vectors<const N: usize> = [[Lanes; 3]; N];
+
+impl<const N: usize, const R: usize> Block<N, R> {
+    const EMPTY: Self = Self { nodes: [[0; LANES]; N], rest: [[0.0; LANES]; R], live: 0 };
+
+    fn set(&mut self, lane: usize, row: Option<Row<N, R>>) {
+        let (nodes, rest) = row.unwrap_or(([NodeId(0); N], [0.0; R]));
+        self.live = self.live & !(1 << lane) | u32::from(row.is_some()) << lane;
+        (0..N).for_each(|k| self.nodes[k][lane] = nodes[k].0);
+        (0..R).for_each(|r| self.rest[r][lane] = rest[r]);
+    }
+
+    fn row(&self, lane: usize) -> Option<([usize; N], [f64; R])> {
+        let nodes = std::array::from_fn(|k| self.nodes[k][lane] as usize);
+        (self.live >> lane & 1 == 1).then(|| (nodes, std::array::from_fn(|r| self.rest[r][lane])))
+    }
+}
+
+impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
     /// The elements that `cloth` has.
     pub fn new(element: E, cloth: &Cloth) -> Self {
-        let mut set = Self { element, nodes: Vec::new(), rest: Vec::new(), start: Vec::new(), gather: Vec::new() };
+        let mut set = Self { element, blocks: Vec::new(), start: Vec::new(), gather: Vec::new() };
         set.update((0..E::Key::count(&cloth.mesh)).map(E::Key::new), cloth);
         set.link(cloth.x.len());
         set
     }
 
     fn update(&mut self, keys: impl Iterator<Item = E::Key>, cloth: &Cloth) {
-        self.nodes.resize(E::Key::count(&cloth.mesh), [NONE; N]);
-        self.rest.resize(self.nodes.len(), E::Rest::default());
+        self.blocks.resize(E::Key::count(&cloth.mesh).div_ceil(LANES), Block::EMPTY);
         for key in keys {
             let i = key.index();
-            (self.nodes[i], self.rest[i]) = match self.element.row(cloth, key) {
-                Some((nodes, rest)) => (nodes.map(|n| n.0), rest),
-                None => ([NONE; N], E::Rest::default()),
-            };
+            self.blocks[i / LANES].set(i % LANES, self.element.row(cloth, key));
         }
     }
 
@@ -102,63 +127,116 @@ impl<const N: usize, E: Element<N>> ElementSet<N, E> {
     fn link(&mut self, node_count: usize) {
         self.start.clear();
         self.start.resize(node_count + 1, 0);
-        let live = |nodes: &&[u32; N]| nodes[0] != NONE;
-        for nodes in self.nodes.iter().filter(live) {
-            nodes.iter().for_each(|&n| self.start[n as usize + 1] += 1);
+        let Self { blocks, start, gather, .. } = self;
+        for (_, nodes, _) in rows(blocks) {
+            nodes.iter().for_each(|&n| start[n + 1] += 1);
         }
         for n in 0..node_count {
-            self.start[n + 1] += self.start[n];
+            start[n + 1] += start[n];
         }
-        self.gather.resize(self.start[node_count] as usize, 0);
+        gather.resize(start[node_count] as usize, 0);
         // Filling from the front moves each start to the next node's; shift them back afterwards.
-        for (row, nodes) in self.nodes.iter().enumerate().filter(|(_, nodes)| nodes[0] != NONE) {
+        for (row, nodes, _) in rows(blocks) {
             for (k, &n) in nodes.iter().enumerate() {
-                let place = &mut self.start[n as usize];
-                self.gather[*place as usize] = (row * N + k) as u32;
-                *place += 1;
+                let vector = row / LANES * N + k;
+                gather[start[n] as usize] = (vector * 3 * LANES + row % LANES) as u32;
+                start[n] += 1;
             }
         }
-        self.start.rotate_right(1);
-        self.start[0] = 0;
-    }
-
-    fn live(&self) -> impl Iterator<Item = (&[u32; N], &E::Rest)> {
-        self.nodes.iter().zip(&self.rest).filter(|(nodes, _)| nodes[0] != NONE)
+        start.rotate_right(1);
+        start[0] = 0;
     }
 }
 
-impl<const N: usize, E: Element<N>> Potential for ElementSet<N, E> {
+/// All rows that have an element: number, nodes and rest values.
+fn rows<const N: usize, const R: usize>(
+    blocks: &[Block<N, R>],
+) -> impl Iterator<Item = (usize, [usize; N], [f64; R])> + '_ {
+    blocks.iter().enumerate().flat_map(|(b, block)| {
+        (0..LANES).filter_map(move |lane| block.row(lane).map(|(nodes, rest)| (b * LANES + lane, nodes, rest)))
+    })
+}
+
+/// The forces of some blocks.
+struct Kernel<'a, const N: usize, const R: usize, E> {
+    element: &'a E,
+    blocks: &'a [Block<N, R>],
+    x: &'a [Vec3],
+    v: &'a [Vec3],
+    slots: &'a mut [Vectors<N>],
+}
+
+impl<const N: usize, const R: usize, E: Element<N, R>> Work for Kernel<'_, N, R, E> {
+    #[inline(always)]
+    fn run(self) {
+        // One length for both, so that one check does for both.
+        let (x, v) = (self.x, &self.v[..self.x.len()]);
+        let (mut x_lanes, mut v_lanes): (Vectors<N>, Vectors<N>) = ([[[0.0; LANES]; 3]; N], [[[0.0; LANES]; 3]; N]);
+        for (block, slots) in self.blocks.iter().zip(self.slots) {
+            for k in 0..N {
+                for lane in 0..LANES {
+                    let n = block.nodes[k][lane] as usize;
+                    put(&mut x_lanes[k], lane, x[n]);
+                    put(&mut v_lanes[k], lane, v[n]);
+                }
+            }
+            for lane in 0..LANES {
+                let (mut rest, mut x, mut v) = ([0.0; R], [Vec3::ZERO; N], [Vec3::ZERO; N]);
+                for r in 0..R {
+                    rest[r] = block.rest[r][lane];
+                }
+                for k in 0..N {
+                    (x[k], v[k]) = (get(&x_lanes[k], lane), get(&v_lanes[k], lane));
+                }
+                let force = self.element.force(&rest, &x, &v);
+                for k in 0..N {
+                    put(&mut slots[k], lane, force[k]);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn get(lanes: &[Lanes; 3], lane: usize) -> Vec3 {
+    Vec3::new(lanes[0][lane], lanes[1][lane], lanes[2][lane])
+}
+
+#[inline(always)]
+fn put(lanes: &mut [Lanes; 3], lane: usize, vector: Vec3) {
+    (lanes[0][lane], lanes[1][lane], lanes[2][lane]) = (vector.x, vector.y, vector.z);
+}
+
+impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<N, R, E> {
     fn name(&self) -> &'static str {
         E::NAME
     }
 
     fn energy(&self, cloth: &Cloth) -> f64 {
-        parallel::sum(self.nodes.len(), |i| {
-            let nodes = &self.nodes[i];
-            if nodes[0] == NONE {
-                return 0.0;
-            }
-            self.element.energy(&self.rest[i], &nodes.map(|n| cloth.x[NodeId(n)]))
+        parallel::sum(self.blocks.len() * LANES, |i| {
+            self.blocks[i / LANES]
+                .row(i % LANES)
+                .map_or(0.0, |(nodes, rest)| self.element.energy(&rest, &nodes.map(|n| cloth.x[NodeId::new(n)])))
         })
     }
 
     fn add_force(&mut self, _cloth: &Cloth, x: &[Vec3], v: &[Vec3], scratch: &mut Scratch, force: &mut [Vec3]) {
-        let slot_count = self.nodes.len() * N;
+        let Self { element, blocks, start, gather } = self;
+        let slot_count = blocks.len() * N * 3 * LANES;
         if scratch.slots.len() < slot_count {
-            scratch.slots.resize(slot_count, Vec3::ZERO);
+            scratch.slots.resize(slot_count, 0.0);
         }
-        let (slots, _) = scratch.slots[..slot_count].as_chunks_mut::<N>();
-        let Self { element, nodes, rest, start, gather } = self;
-        parallel::for_each(slots, |i, slot| {
-            let nodes = &nodes[i];
-            if nodes[0] != NONE {
-                *slot = element.force(&rest[i], &nodes.map(|n| x[n as usize]), &nodes.map(|n| v[n as usize]));
-            }
+        let slots = &mut scratch.slots[..slot_count];
+        let vectors = slots.as_chunks_mut::<LANES>().0.as_chunks_mut::<3>().0.as_chunks_mut::<N>().0;
+        parallel::for_each_chunk(vectors, parallel::CHUNK / LANES, |first, slots| {
+            let blocks = &blocks[first..first + slots.len()];
+            lanes::run(Kernel { element: &*element, blocks, x, v, slots });
         });
-        let slots = &scratch.slots;
+        let slots = &*slots;
         parallel::for_each(force, |n, force| {
             for &slot in &gather[start[n] as usize..start[n + 1] as usize] {
-                *force += slots[slot as usize];
+                let at = &slots[slot as usize..slot as usize + 2 * LANES + 1];
+                *force += Vec3::new(at[0], at[LANES], at[2 * LANES]);
             }
         });
     }
@@ -171,16 +249,92 @@ impl<const N: usize, E: Element<N>> Potential for ElementSet<N, E> {
     }
 
     fn add_bounds(&self, _cloth: &Cloth, stiffness: &mut [f64], damping: &mut [f64]) {
-        for (nodes, rest) in self.live() {
-            let (k, d) = self.element.bounds(rest);
-            for &n in nodes {
-                stiffness[n as usize] += k;
-                damping[n as usize] += d;
+        for (_, nodes, rest) in rows(&self.blocks) {
+            let (k, d) = self.element.bounds(&rest);
+            for n in nodes {
+                stiffness[n] += k;
+                damping[n] += d;
             }
         }
     }
 
     fn set_time(&mut self, time: f64) {
         self.element.set_time(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::potential::{Air, Bend, Shear, Stretch};
+    use crate::wind::Wind;
+    use ripstop_mesh::{ChangeLog, Vec2, generate};
+
+    /// A crumpled sheet with some edges opened: angles of all sizes, rows without an element, a last block in part.
+    fn crumpled() -> Cloth {
+        let mut cloth =
+            Cloth::flat(generate::irregular(Vec2::new(1.0, 0.7), 0.06, 3).unwrap(), 0.3, Placement::default());
+        let mut log = ChangeLog::new();
+        for e in cloth.mesh.edges().step_by(7) {
+            cloth.mesh.open_edge(e, &mut log);
+        }
+        cloth.follow(&log);
+        for n in cloth.mesh.nodes() {
+            let noise = |key: u64| crate::math::hash_unit(key, u64::from(n.0)) - 0.5;
+            cloth.x[n] += Vec3::new(noise(1), noise(2), noise(3)) * 0.1;
+            cloth.v[n] = Vec3::new(noise(4), noise(5), noise(6));
+        }
+        // A face, its edges and its hinges without extent.
+        for n in cloth.mesh.face_nodes(FaceId(5)) {
+            cloth.x[n] = Vec3::ONE;
+        }
+        cloth
+    }
+
+    /// The set's forces, by vectors as wide as they come, and those of the kernel called row by row.
+    fn agree<const N: usize, const R: usize, E: Element<N, R>>(element: E) {
+        let cloth = crumpled();
+        let mut set = ElementSet::new(element, &cloth);
+        let mut force = vec![Vec3::ZERO; cloth.x.len()];
+        set.add_force(&cloth, &cloth.x, &cloth.v, &mut Scratch::default(), &mut force);
+        let mut expected = vec![Vec3::ZERO; cloth.x.len()];
+        for i in 0..E::Key::count(&cloth.mesh) {
+            let Some((nodes, rest)) = set.element.row(&cloth, E::Key::new(i)) else { continue };
+            let one = set.element.force(&rest, &nodes.map(|n| cloth.x[n]), &nodes.map(|n| cloth.v[n]));
+            nodes.iter().zip(one).for_each(|(n, f)| expected[n.index()] += f);
+        }
+        for (n, (a, b)) in force.iter().zip(&expected).enumerate() {
+            assert!(a.is_finite());
+            assert_eq!(a.to_array().map(f64::to_bits), b.to_array().map(f64::to_bits), "{} of node {n}", E::NAME);
+        }
+    }
+
+    #[test]
+    fn vectors_give_the_bits_of_single_rows() {
+        agree(Stretch { stiffness: 300.0, damping: 0.01 });
+        agree(Shear { stiffness: 20.0 });
+        agree(Bend { stiffness: 1e-3 });
+        let wind = Wind { keys: vec![(0.0, Vec3::new(3.0, 1.0, 2.0))], gust: 0.3, period: 1.0, length: 0.5, seed: 1 };
+        agree(Air::<true>::new(0.1, 0.7, wind.clone()));
+        agree(Air::<false>::new(0.1, 0.7, wind));
+    }
+
+    #[test]
+    fn narrow_and_wide_vectors_give_the_same_bits() {
+        let cloth = crumpled();
+        let set = ElementSet::new(Bend { stiffness: 1e-3 }, &cloth);
+        let forces = |run: fn(Kernel<'_, 4, 2, Bend>)| {
+            let mut slots = vec![[[[0.0; LANES]; 3]; 4]; set.blocks.len()];
+            run(Kernel { element: &set.element, blocks: &set.blocks, x: &cloth.x, v: &cloth.v, slots: &mut slots });
+            let bits = |(row, nodes, _): (usize, [usize; 4], _)| -> Vec<u64> {
+                (0..nodes.len())
+                    .flat_map(|k| get(&slots[row / LANES][k], row % LANES).to_array())
+                    .map(f64::to_bits)
+                    .collect()
+            };
+            rows(&set.blocks).flat_map(bits).collect::<Vec<_>>()
+        };
+        assert_eq!(forces(|kernel| kernel.run()), forces(|kernel| lanes::run(kernel)));
     }
 }

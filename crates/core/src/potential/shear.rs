@@ -15,7 +15,7 @@
 
 use super::{Element, Row};
 use crate::cloth::Cloth;
-use crate::math::{Vec3, small_angle};
+use crate::math::{Vec3, angle, inverse_or_zero};
 use ripstop_mesh::FaceId;
 
 /// Springs on corner angles.
@@ -24,42 +24,38 @@ pub struct Shear {
     pub stiffness: f64,
 }
 
-/// Rest values of one face.
-#[derive(Clone, Copy, Default)]
-pub struct Angles {
-    /// Sine and cosine of the first two angles: the three add up to π, so two tell the third.
-    rest: [(f64, f64); 2],
-    stiffness: f64,
-    /// Shortest edge squared [m²], for the bound of the stiffness.
-    shortest_squared: f64,
-}
+/// Sine and cosine of the first, then of the second angle at rest (the three add up to π, so two tell the third),
+/// stiffness κ [N·m] of the face, and for the bound of the stiffness its shortest edge squared [m²].
+type Angles = [f64; 6];
 
-impl Angles {
-    /// How far the three angles of a face with these edges have opened [rad]. `double_area` is twice its area.
-    #[inline]
-    fn opened(&self, edge: &[Vec3; 3], length_squared: &[f64; 3], double_area: f64) -> [f64; 3] {
-        // sin and cos of α − α₀ from those of α, all times the lengths of the two edges.
-        let turned = |dot: f64, product: f64, (sin, cos): (f64, f64)| {
-            small_angle(double_area * cos - dot * sin, dot * cos + double_area * sin, product.sqrt())
-        };
-        let a = turned(-edge[0].dot(edge[2]), length_squared[0] * length_squared[2], self.rest[0]);
-        let b = turned(-edge[1].dot(edge[0]), length_squared[1] * length_squared[0], self.rest[1]);
-        [a, b, -a - b]
-    }
+/// How far the three angles of a face with these edges have opened [rad]. `double_area` is twice its area.
+#[inline(always)]
+fn opened(rest: &Angles, edge: &[Vec3; 3], length_squared: &[f64; 3], double_area: f64) -> [f64; 3] {
+    // sin and cos of α − α₀ from those of α, all times the lengths of the two edges.
+    let turned = |dot: f64, product: f64, sin: f64, cos: f64| {
+        angle(double_area * cos - dot * sin, dot * cos + double_area * sin, product.sqrt())
+    };
+    let a = turned(-edge[0].dot(edge[2]), length_squared[0] * length_squared[2], rest[0], rest[1]);
+    let b = turned(-edge[1].dot(edge[0]), length_squared[1] * length_squared[0], rest[2], rest[3]);
+    [a, b, -a - b]
 }
 
 /// The edges of a face, each from a corner to the next.
-#[inline]
+#[inline(always)]
 fn edges(x: &[Vec3; 3]) -> [Vec3; 3] {
     [x[1] - x[0], x[2] - x[1], x[0] - x[2]]
 }
 
-impl Element<3> for Shear {
+#[inline(always)]
+fn squares(edge: &[Vec3; 3]) -> [f64; 3] {
+    [edge[0].length_squared(), edge[1].length_squared(), edge[2].length_squared()]
+}
+
+impl Element<3, 6> for Shear {
     type Key = FaceId;
-    type Rest = Angles;
     const NAME: &'static str = "shear";
 
-    fn row(&self, cloth: &Cloth, f: FaceId) -> Option<Row<3, Angles>> {
+    fn row(&self, cloth: &Cloth, f: FaceId) -> Option<Row<3, 6>> {
         let uv = cloth.mesh.face_uv(f);
         let rest_angle = |k: usize| {
             let (p, q) = (uv[(k + 1) % 3] - uv[k], uv[(k + 2) % 3] - uv[k]);
@@ -67,47 +63,43 @@ impl Element<3> for Shear {
             (p.perp_dot(q).abs() / size, p.dot(q) / size)
         };
         let shortest = (0..3).map(|k| uv[k].distance_squared(uv[(k + 1) % 3])).fold(f64::MAX, f64::min);
-        let rest = Angles {
-            rest: std::array::from_fn(rest_angle),
-            stiffness: self.stiffness * cloth.mesh.face_area(f).abs(),
-            shortest_squared: shortest,
-        };
-        Some((cloth.mesh.face_nodes(f), rest))
+        let ((s0, c0), (s1, c1)) = (rest_angle(0), rest_angle(1));
+        let stiffness = self.stiffness * cloth.mesh.face_area(f).abs();
+        Some((cloth.mesh.face_nodes(f), [s0, c0, s1, c1, stiffness, shortest]))
     }
 
+    #[inline(always)]
     fn energy(&self, rest: &Angles, x: &[Vec3; 3]) -> f64 {
         let edge = edges(x);
-        let opened = rest.opened(&edge, &edge.map(|e| e.length_squared()), edge[0].cross(edge[1]).length());
-        0.5 * rest.stiffness * opened.iter().map(|a| a * a).sum::<f64>()
+        let [a, b, c] = opened(rest, &edge, &squares(&edge), edge[0].cross(edge[1]).length());
+        0.5 * rest[4] * (a * a + b * b + c * c)
     }
 
-    #[inline]
+    #[inline(always)]
     fn force(&self, rest: &Angles, x: &[Vec3; 3], _v: &[Vec3; 3]) -> [Vec3; 3] {
         let edge = edges(x);
-        let length_squared = edge.map(|e| e.length_squared());
+        let length_squared = squares(&edge);
         let normal = edge[0].cross(edge[1]);
         let double_area = normal.length();
-        if double_area == 0.0 {
-            return [Vec3::ZERO; 3];
-        }
-        let opened = rest.opened(&edge, &length_squared, double_area);
+        let opened = opened(rest, &edge, &length_squared, double_area);
         let product = length_squared[0] * length_squared[1] * length_squared[2];
         // One division for the normal and the three edges.
-        let inverse = 1.0 / (double_area * product);
-        let unit = normal * (rest.stiffness * inverse * product);
-        let per_length: [f64; 3] =
-            std::array::from_fn(|k| inverse * double_area * length_squared[(k + 1) % 3] * length_squared[(k + 2) % 3]);
+        let inverse = inverse_or_zero(double_area * product);
+        let unit = normal * (rest[4] * inverse * product);
         // Edge k joins corners k and k + 1. Turning it, by the moments of both, pushes its ends apart across it:
         // D̂ / |e| is the edge turned by a quarter over its length squared.
-        let push: [Vec3; 3] =
-            std::array::from_fn(|k| unit.cross(edge[k]) * ((opened[k] - opened[(k + 1) % 3]) * per_length[k]));
+        let mut push = [Vec3::ZERO; 3];
+        for (k, next, last) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+            let per_length = inverse * double_area * length_squared[next] * length_squared[last];
+            push[k] = unit.cross(edge[k]) * ((opened[k] - opened[next]) * per_length);
+        }
         // Corner k feels edge k at its tail and edge k − 1 at its head.
-        std::array::from_fn(|k| push[(k + 2) % 3] - push[k])
+        [push[2] - push[0], push[0] - push[1], push[1] - push[2]]
     }
 
     fn bounds(&self, rest: &Angles) -> (f64, f64) {
         // Each of three corners: moment κ per radian, lever and response both 1/|e|, on both edges.
-        (12.0 * rest.stiffness / rest.shortest_squared, 0.0)
+        (12.0 * rest[4] / rest[5], 0.0)
     }
 }
 
@@ -120,7 +112,8 @@ mod tests {
     const X: [Vec3; 3] = [Vec3::new(0.1, 0.0, 0.2), Vec3::new(1.1, 0.3, -0.1), Vec3::new(0.3, 0.9, 0.4)];
 
     fn rest(first: f64, second: f64) -> Angles {
-        Angles { rest: [sin_cos(first), sin_cos(second)], stiffness: 30.0, shortest_squared: 1.0 }
+        let ((s0, c0), (s1, c1)) = (sin_cos(first), sin_cos(second));
+        [s0, c0, s1, c1, 30.0, 1.0]
     }
 
     #[test]

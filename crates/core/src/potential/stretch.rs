@@ -22,7 +22,7 @@
 use super::{Element, Row};
 use crate::cloth::Cloth;
 use crate::fabric::Fabric;
-use crate::math::Vec3;
+use crate::math::{Vec3, inverse_or_zero};
 use ripstop_mesh::EdgeId;
 
 /// Damped springs along the edges.
@@ -40,48 +40,39 @@ impl Stretch {
     }
 }
 
-/// Rest values of one spring.
-#[derive(Clone, Copy, Default)]
-pub struct Spring {
-    rest: f64,
-    stiffness: f64,
-    damping: f64,
-}
+/// Rest length l₀ [m], stiffness k [N/m] and damping d [N·s/m] of one spring.
+type Spring = [f64; 3];
 
-impl Element<2> for Stretch {
+impl Element<2, 3> for Stretch {
     type Key = EdgeId;
-    type Rest = Spring;
     const NAME: &'static str = "stretch";
 
-    fn row(&self, cloth: &Cloth, e: EdgeId) -> Option<Row<2, Spring>> {
+    fn row(&self, cloth: &Cloth, e: EdgeId) -> Option<Row<2, 3>> {
         let mesh = &cloth.mesh;
         let c = mesh.edge_corner(e);
         let area: f64 = [Some(c), mesh.twin(c)].into_iter().flatten().map(|c| mesh.face_area(c.face()).abs()).sum();
         let stiffness = self.stiffness * area / (cloth.woven[e] * cloth.woven[e]);
-        Some((mesh.edge_nodes(e), Spring { rest: cloth.rest[e], stiffness, damping: self.damping * stiffness }))
+        Some((mesh.edge_nodes(e), [cloth.rest[e], stiffness, self.damping * stiffness]))
     }
 
-    #[inline]
-    fn energy(&self, s: &Spring, x: &[Vec3; 2]) -> f64 {
-        let stretch = x[0].distance(x[1]) - s.rest;
-        0.5 * s.stiffness * stretch * stretch
+    #[inline(always)]
+    fn energy(&self, &[rest, stiffness, _]: &Spring, x: &[Vec3; 2]) -> f64 {
+        let stretch = x[0].distance(x[1]) - rest;
+        0.5 * stiffness * stretch * stretch
     }
 
-    #[inline]
-    fn force(&self, s: &Spring, x: &[Vec3; 2], v: &[Vec3; 2]) -> [Vec3; 2] {
+    #[inline(always)]
+    fn force(&self, &[rest, stiffness, damping]: &Spring, x: &[Vec3; 2], v: &[Vec3; 2]) -> [Vec3; 2] {
         let along = x[1] - x[0];
         let length = along.length();
-        if length == 0.0 {
-            return [Vec3::ZERO; 2];
-        }
-        let unit = along / length;
-        let pull = unit * (s.stiffness * (length - s.rest) + s.damping * (v[1] - v[0]).dot(unit));
+        let unit = along * inverse_or_zero(length);
+        let pull = unit * (stiffness * (length - rest) + damping * (v[1] - v[0]).dot(unit));
         [pull, -pull]
     }
 
-    fn bounds(&self, s: &Spring) -> (f64, f64) {
+    fn bounds(&self, &[_, stiffness, damping]: &Spring) -> (f64, f64) {
         // Both ends move against each other: Gershgorin's bound of the pair is twice the constant.
-        (2.0 * s.stiffness, 2.0 * s.damping)
+        (2.0 * stiffness, 2.0 * damping)
     }
 }
 
@@ -93,7 +84,7 @@ mod tests {
     use crate::potential::{ElementSet, Potential};
     use ripstop_mesh::{ChangeLog, Vec2, generate};
 
-    const SPRING: Spring = Spring { rest: 1.0, stiffness: 50.0, damping: 2.0 };
+    const SPRING: Spring = [1.0, 50.0, 2.0];
     const X: [Vec3; 2] = [Vec3::new(0.1, 0.2, -0.3), Vec3::new(1.2, 0.7, 0.4)];
 
     #[test]
