@@ -29,4 +29,4 @@ pub use fabric::Fabric;
 pub use grip::{Grip, Key};
 pub use math::{Vec2, Vec3};
 pub use ripstop_mesh as mesh;
-pub use simulation::{Simulation, Snapshot, Stage, StepError, Watch};
+pub use simulation::{Simulation, Snapshot, SnapshotRef, Stage, StepError, Watch};

@@ -87,10 +87,20 @@ pub enum StepError {
 }
 
 /// What a checkpoint keeps: with the same scene, everything that the rest of a run depends on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Snapshot {
     cloth: Cloth,
     grips: Vec<Grip>,
+    step: u64,
+    hand_done: usize,
+    tears: u64,
+}
+
+/// A [`Snapshot`] in writing, without a copy of the state.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SnapshotRef<'a> {
+    cloth: &'a Cloth,
+    grips: &'a [Grip],
     step: u64,
     hand_done: usize,
     tears: u64,
@@ -109,6 +119,7 @@ pub struct Simulation {
     h: f64,
     step: u64,
     tears: u64,
+    topology_version: u64,
     reach: f64,
     log: ChangeLog,
     events: Vec<Event>,
@@ -143,6 +154,7 @@ impl Simulation {
             h,
             step: 0,
             tears: 0,
+            topology_version: 0,
             reach,
             log: ChangeLog::new(),
             events: Vec::new(),
@@ -228,7 +240,9 @@ impl Simulation {
         self.described = 0;
         let (time, h) = (self.time(), self.h);
         for grip in &mut self.grips {
+            let held = !grip.is_released();
             grip.drive(&mut self.cloth, time, h);
+            self.topology_version += u64::from(held && grip.is_released());
         }
         for potential in &mut self.forces.potentials {
             potential.set_time(time);
@@ -270,6 +284,7 @@ impl Simulation {
     /// Brings all tables up to date with the edits, and dates their events `since` [s] into the step.
     fn follow(&mut self, since: f64, watch: &mut dyn Watch) {
         watch.enter(Stage::Follow);
+        self.topology_version += 1;
         self.cloth.follow(&self.log);
         self.forces.follow(&self.cloth, &Touched::by(&self.cloth.mesh, &self.log));
         for change in &self.log {
@@ -352,6 +367,10 @@ impl Simulation {
     pub fn grips(&self) -> &[Grip] {
         &self.grips
     }
+    /// Grows whenever the mesh changes or a grip lets go.
+    pub fn topology_version(&self) -> u64 {
+        self.topology_version
+    }
     /// Edges opened so far.
     pub fn tear_count(&self) -> u64 {
         self.tears
@@ -403,10 +422,10 @@ impl Simulation {
     }
 
     /// Everything a checkpoint has to keep.
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            cloth: self.cloth.clone(),
-            grips: self.grips.clone(),
+    pub fn snapshot(&self) -> SnapshotRef<'_> {
+        SnapshotRef {
+            cloth: &self.cloth,
+            grips: &self.grips,
             step: self.step,
             hand_done: self.hand_done,
             tears: self.tears,

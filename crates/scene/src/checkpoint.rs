@@ -1,16 +1,17 @@
 //! Checkpoints: a run that was stopped goes on bit for bit.
 
 use crate::tally::Tally;
-use ripstop::Snapshot;
+use ripstop::{Snapshot, SnapshotRef};
 use serde::{Deserialize, Serialize};
+use std::io::{Seek, Write};
 use std::path::Path;
 
 /// Format of the file; a newer program may not read an older one's.
 const VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"ripstopC";
 
-/// Everything a run needs to go on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Everything a run needs to go on, as read.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Checkpoint {
     /// CRC of the scene file: a checkpoint fits only its own scene.
     pub scene_check: u32,
@@ -26,18 +27,60 @@ pub struct Checkpoint {
     pub seconds: Vec<f64>,
 }
 
-impl Checkpoint {
+/// The same, to be written: nothing is copied, since a state can fill the memory.
+#[derive(Serialize)]
+pub struct CheckpointRef<'a> {
+    /// See [`Checkpoint::scene_check`].
+    pub scene_check: u32,
+    /// See [`Checkpoint::frames`].
+    pub frames: u32,
+    /// See [`Checkpoint::snapshot`].
+    pub snapshot: SnapshotRef<'a>,
+    /// See [`Checkpoint::tally`].
+    pub tally: &'a Tally,
+    /// See [`Checkpoint::lengths`].
+    pub lengths: [u64; 3],
+    /// See [`Checkpoint::seconds`].
+    pub seconds: &'a [f64],
+}
+
+impl CheckpointRef<'_> {
     /// Writes it beside, then in place of the last one.
     pub fn write(&self, path: &Path) -> std::io::Result<()> {
-        let body = postcard::to_allocvec(self).map_err(std::io::Error::other)?;
-        let mut bytes = Vec::with_capacity(body.len() + 16);
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
-        bytes.extend_from_slice(&body);
-        crate::run::write_whole(path, &bytes)
+        crate::run::write_beside(path, |file| {
+            let mut file = std::io::BufWriter::new(file);
+            file.write_all(MAGIC)?;
+            file.write_all(&VERSION.to_le_bytes())?;
+            file.write_all(&[0; 4])?;
+            let body = Checked { file, check: crc32fast::Hasher::new() };
+            let mut body = postcard::to_io(self, body).map_err(std::io::Error::other)?;
+            body.flush()?;
+            let Checked { mut file, check } = body;
+            file.seek(std::io::SeekFrom::Start(12))?;
+            file.write_all(&check.finalize().to_le_bytes())?;
+            file.flush()
+        })
     }
+}
 
+/// Counts the check sum of what passes.
+struct Checked<W> {
+    file: W,
+    check: crc32fast::Hasher,
+}
+
+impl<W: Write> Write for Checked<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.check.update(&bytes[..count]);
+        Ok(count)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Checkpoint {
     /// Reads one, and says why if it can't be used.
     pub fn read(path: &Path) -> Result<Self, String> {
         let bytes = std::fs::read(path).map_err(|e| format!("can't be read: {e}"))?;

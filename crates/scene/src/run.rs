@@ -4,7 +4,7 @@
 //! the run is whole, and `summary.json` is written last. A checkpoint is kept beside them.
 
 use crate::cache::{CacheHeader, CacheReader, CacheWriter, Frame, Topology};
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, CheckpointRef};
 use crate::error::SceneError;
 use crate::expect::Evidence;
 use crate::file::Scene;
@@ -117,14 +117,19 @@ fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> RunError + '_ {
 
 /// Writes a file beside its place, then moves it there.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    write_beside(path, |mut file| file.write_all(bytes))
+}
+
+/// The same for a file that is written bit by bit.
+pub fn write_beside(path: &Path, write: impl FnOnce(&File) -> std::io::Result<()>) -> std::io::Result<()> {
     let beside = ending(path, ".tmp");
-    let write = || {
-        let mut file = File::create(&beside)?;
-        file.write_all(bytes)?;
+    let whole = || {
+        let file = File::create(&beside)?;
+        write(&file)?;
         file.sync_data()?;
         std::fs::rename(&beside, path)
     };
-    write().inspect_err(|_| drop(std::fs::remove_file(&beside)))
+    whole().inspect_err(|_| drop(std::fs::remove_file(&beside)))
 }
 
 fn ending(path: &Path, end: &str) -> PathBuf {
@@ -161,7 +166,8 @@ struct Output {
     cache: CacheWriter,
     events: BufWriter<File>,
     stats: BufWriter<File>,
-    last_topology: Option<Arc<Topology>>,
+    /// The topology of the last frame, and the version of the simulation it belongs to.
+    last_topology: Option<(u64, Arc<Topology>)>,
 }
 
 const FILES: [&str; 3] = ["frames.bin", "events.jsonl", "stats.csv"];
@@ -224,10 +230,10 @@ impl Output {
     }
 
     fn frame(&mut self, simulation: &Simulation, index: u32) -> Result<Frame, RunError> {
-        let topology = topology(simulation);
-        let same = self.last_topology.as_ref().filter(|last| ***last == topology);
-        let topology = same.cloned().unwrap_or_else(|| Arc::new(topology));
-        self.last_topology = Some(topology.clone());
+        let version = simulation.topology_version();
+        let same = self.last_topology.as_ref().filter(|(last, _)| *last == version).map(|(_, t)| t.clone());
+        let topology = same.unwrap_or_else(|| Arc::new(topology(simulation)));
+        self.last_topology = Some((version, topology.clone()));
         let frame = frame(simulation, index, topology);
         self.cache.append(&frame)?;
         Ok(frame)
@@ -290,13 +296,13 @@ pub fn run(
         output.write(2, &stats_row(&simulation, index, &clock))?;
         progress(Progress::Frame { index, last, tears: simulation.tear_count(), frame: &frame });
         if (index + 1) % options.checkpoint_every == 0 && index < last {
-            let checkpoint = Checkpoint {
+            let checkpoint = CheckpointRef {
                 scene_check,
                 frames: index + 1,
                 snapshot: simulation.snapshot(),
-                tally: tally.clone(),
+                tally: &tally,
                 lengths: output.flush()?,
-                seconds: clock.seconds.clone(),
+                seconds: &clock.seconds,
             };
             checkpoint.write(&checkpoint_path).map_err(file_error(&checkpoint_path))?;
         }
