@@ -77,8 +77,8 @@ impl Element<4, 2> for Bend {
         let moment = stiffness * turned(x, length, n1, n2, squares) * length;
         // One division for all three: n / |n|² · |e| is the unit normal over the height.
         let inverse = inverse_or_zero(squares * length_squared);
-        let on_2 = n1 * (moment * inverse * s2 * length_squared);
-        let on_3 = n2 * (moment * inverse * s1 * length_squared);
+        let on_2 = n1 * (moment * (inverse * s2 * length_squared));
+        let on_3 = n2 * (moment * (inverse * s1 * length_squared));
         let per_length = inverse * squares;
         let share_2 = (x[2] - x[0]).dot(edge) * per_length;
         let share_3 = (x[3] - x[0]).dot(edge) * per_length;
