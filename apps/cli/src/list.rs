@@ -1,7 +1,7 @@
 //! `ripstop scenes`
 
 use crate::End;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use ripstop_scene::Scene;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,10 @@ pub fn list(args: &Args) -> Result<End> {
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("{}: can't be listed", folder.display()))?;
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) => bail!("{}: can't be listed: {e}\n       name the folder of the scenes", folder.display()),
+    };
     for entry in entries {
         let path = entry?.path();
         if path.is_dir() {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 /// Simulates cloth that tears.
 #[derive(Parser)]
-#[command(name = "ripstop", version, about, arg_required_else_help = true)]
+#[command(name = "ripstop", version, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -43,8 +43,17 @@ fn main() -> ExitCode {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Unmet) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", with_causes(&error));
             ExitCode::from(2)
         }
     }
+}
+
+/// The text of an error, followed by those of its causes that are not part of it already.
+fn with_causes(error: &anyhow::Error) -> String {
+    error.chain().map(|cause| cause.to_string()).fold(String::new(), |text, cause| match text {
+        _ if text.is_empty() => cause,
+        _ if text.contains(&cause) => text,
+        _ => format!("{text}: {cause}"),
+    })
 }

@@ -105,8 +105,10 @@ impl FormatArg {
 
 /// Name of a scene: its file without ending, behind its folder if that is part of a gallery (`phillips-lateral`).
 pub fn scene_name(path: &Path) -> Result<String> {
-    let stem =
-        path.file_stem().and_then(|s| s.to_str()).with_context(|| format!("{}: not a file name", path.display()))?;
+    let stem = path
+        .file_stem()
+        .and_then(|s| s.to_str())
+        .with_context(|| format!("{}: not a file\n       name a scene, a .toml file", path.display()))?;
     let group = path.parent().and_then(|p| p.file_name()).and_then(|p| p.to_str());
     Ok(match group {
         Some(group)

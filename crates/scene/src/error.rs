@@ -38,10 +38,10 @@ impl std::fmt::Display for SceneError {
 
 impl std::error::Error for SceneError {}
 
-/// "did you mean `strength`? keys: …", or only the keys if none is close.
-pub(crate) fn suggest(wrong: &str, right: &[&str]) -> String {
+/// "did you mean `strength`? keys: …", or only the keys (words, grips: `kinds`) if none is close.
+pub(crate) fn suggest(wrong: &str, right: &[&str], kinds: &str) -> String {
     let near = (right.iter()).map(|k| (strsim::damerau_levenshtein(wrong, k), k)).min_by_key(|(d, _)| *d);
     // A word is a likely slip if at most a third of it has to change.
     let meant = near.filter(|(d, k)| 3 * d <= k.len().max(wrong.len())).map(|(_, k)| format!("did you mean `{k}`? "));
-    format!("{}keys: {}", meant.unwrap_or_default(), right.join(", "))
+    format!("{}{kinds}: {}", meant.unwrap_or_default(), right.join(", "))
 }

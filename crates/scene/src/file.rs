@@ -258,6 +258,18 @@ pub enum Where {
     Border,
 }
 
+impl Where {
+    /// The numbers it is given by [m].
+    pub fn numbers(&self) -> Vec<[f64; 2]> {
+        match self {
+            Self::Box(corners) => corners.map(|p| p.to_array()).to_vec(),
+            Self::Near(point) => vec![point.to_array()],
+            Self::Disc { at, radius } => vec![at.to_array(), [*radius; 2]],
+            Self::Side(_) | Self::Border => Vec::new(),
+        }
+    }
+}
+
 /// A side of the sheet, by its material coordinates.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -18,6 +18,7 @@ pub mod run;
 mod source;
 mod summary;
 pub mod tally;
+mod validate;
 
 pub use error::SceneError;
 pub use file::Scene;

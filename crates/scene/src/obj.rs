@@ -13,9 +13,16 @@ pub fn read(path: &Path, scale: f64, uv: UvSource) -> Result<(Mesh, Column<NodeI
     if !(scale.is_finite() && scale > 0.0) {
         return Err((format!("a scale of {scale}"), "metres per unit must be above zero".into()));
     }
-    let options = tobj::LoadOptions { triangulate: true, ..Default::default() };
-    let (models, _) = tobj::load_obj(path, &options)
-        .map_err(|e| (e.to_string(), "is it a Wavefront OBJ file? paths are relative to the scene's folder".into()))?;
+    let text = std::fs::read(path)
+        .map_err(|e| (format!("can't be read: {e}"), "paths are relative to the scene's folder".into()))?;
+    let options =
+        tobj::LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
+    // Materials are no matter of cloth, so none are looked for.
+    let loaded = tobj::load_obj_buf(&mut text.as_slice(), &options, |_| Ok(Default::default()));
+    let (models, _) = loaded.map_err(|e| match faulty_line(&String::from_utf8_lossy(&text)) {
+        Some(cause) => (cause, "repair that line".into()),
+        None => (e.to_string(), "is it a Wavefront OBJ file?".to_string()),
+    })?;
     let mut positions: Vec<Vec3> = Vec::new();
     let mut faces: Vec<[u32; 3]> = Vec::new();
     let mut textures: Vec<[Vec2; 3]> = Vec::new();
@@ -39,6 +46,12 @@ pub fn read(path: &Path, scale: f64, uv: UvSource) -> Result<(Mesh, Column<NodeI
             "repair the file".into(),
         ));
     }
+    if faces.is_empty() {
+        return Err(("has no faces".into(), "is it a Wavefront OBJ file?".into()));
+    }
+    if let Some(face) = textures.iter().position(|uv| !uv.iter().all(|p| p.is_finite())) {
+        return Err((format!("face {face} has a texture coordinate that is not a number"), "repair the file".into()));
+    }
     drop_unused(&mut positions, &mut faces);
     let uv = match uv {
         UvSource::Metres if textured => textures,
@@ -56,6 +69,36 @@ pub fn read(path: &Path, scale: f64, uv: UvSource) -> Result<(Mesh, Column<NodeI
         )
     })?;
     Ok((mesh, Column::from_rows(positions)))
+}
+
+/// Which line of a file that can't be read is wrong, and why: its reader doesn't tell.
+fn faulty_line(text: &str) -> Option<String> {
+    let count = |kind: &str| text.lines().filter(|line| line.split_whitespace().next() == Some(kind)).count();
+    let counts = [count("v"), count("vt"), count("vn")];
+    for (i, line) in text.lines().enumerate() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("v") if words.clone().take(3).filter(|w| w.parse::<f64>().is_ok()).count() < 3 => {
+                return Some(format!("line {}: a vertex needs three numbers", i + 1));
+            }
+            Some("f") => {
+                for (word, (k, what)) in
+                    words.flat_map(|w| w.split('/').zip(["vertex", "texture", "normal"].iter().enumerate()))
+                {
+                    let number = word.parse::<i64>().ok().filter(|n| n.unsigned_abs() as usize <= counts[k] && *n != 0);
+                    if !word.is_empty() && number.is_none() {
+                        return Some(format!(
+                            "line {}: a face names {what} {word}, but there are {}",
+                            i + 1,
+                            counts[k]
+                        ));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Points and lines of the file that no face uses are not cloth.

@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for Range {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Range, A::Error> {
                 let missing = || A::Error::custom("a range is two numbers, [min, max]");
                 let (min, max) = (seq.next_element()?.ok_or_else(missing)?, seq.next_element()?.ok_or_else(missing)?);
-                if seq.next_element::<f64>()?.is_some() { Err(missing()) } else { Ok(Range { min, max }) }
+                if seq.next_element::<f64>()?.is_some() { Err(missing()) } else { sound(Range { min, max }) }
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Range, A::Error> {
                 let mut range = Range { min: f64::NEG_INFINITY, max: f64::INFINITY };
@@ -60,8 +60,12 @@ impl<'de> Deserialize<'de> for Range {
                         other => return Err(A::Error::unknown_field(other, &["min", "max"])),
                     }
                 }
-                Ok(range)
+                sound(range)
             }
+        }
+        fn sound<E: Error>(range: Range) -> Result<Range, E> {
+            // Written so that a NaN is refused too.
+            if range.min <= range.max { Ok(range) } else { Err(E::custom(format_args!("nothing can be {range}"))) }
         }
         deserializer.deserialize_any(Words)
     }
@@ -81,6 +85,7 @@ mod tests {
         assert_eq!(read("5").unwrap(), Range { min: 5.0, max: 5.0 });
         assert_eq!(read("[1, 2.5]").unwrap(), Range { min: 1.0, max: 2.5 });
         assert!(read("{ min = 3 }").unwrap().holds(1e9) && !read("{ min = 3 }").unwrap().holds(2.9));
+        assert!(read("[3, 1]").is_err() && read("{ min = 3, max = 1 }").is_err() && read("{ min = nan }").is_err());
         assert!(read("{ most = 3 }").is_err() && read("[1]").is_err() && read("'x'").is_err());
         assert!(!read("{ min = 3 }").unwrap().holds(f64::NAN));
         assert_eq!(read("{ max = 3 }").unwrap().to_string(), "at most 3");

@@ -101,13 +101,16 @@ fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> RunError + '_ {
     move |e| RunError::File {
         path: path.to_path_buf(),
         advice: match e.kind() {
-            std::io::ErrorKind::StorageFull => "make room and run again with --resume; finished frames are kept",
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded | std::io::ErrorKind::FileTooLarge => {
+                "make room and run again; --resume goes on from the last checkpoint"
+            }
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 "choose another folder with -o"
             }
             std::io::ErrorKind::NotADirectory | std::io::ErrorKind::AlreadyExists => {
                 "a file is in the way: choose another folder with -o"
             }
+            std::io::ErrorKind::IsADirectory => "a folder is in the way: choose another one with -o",
             _ => "finished frames are kept; run again with --resume",
         }
         .into(),
@@ -188,6 +191,9 @@ impl Output {
                 }
             }
         }
+        for extension in ["obj", "ply"] {
+            export::forget(&folder.join(extension), extension)?;
+        }
         let open = |name: &str| {
             let path = Self::part(folder, name);
             File::create(&path).map(BufWriter::new).map_err(file_error(&path))
@@ -205,6 +211,17 @@ impl Output {
     }
 
     fn resume(folder: &Path, lengths: [u64; 3]) -> Result<Self, RunError> {
+        // A run that was stopped after its last frame, while it exported, has given them their names already.
+        for name in FILES {
+            let (part, whole) = (Self::part(folder, name), folder.join(name));
+            if !part.exists() && whole.exists() {
+                std::fs::rename(&whole, &part).map_err(file_error(&whole))?;
+            }
+            if !part.exists() {
+                let advice = "run without --resume to start from the beginning".into();
+                return Err(RunError::File { path: part, cause: "is gone, so the run can't go on".into(), advice });
+            }
+        }
         let open = |name: &str, length: u64| {
             let path = Self::part(folder, name);
             let open = || {
@@ -365,6 +382,12 @@ fn checkpoint_to_resume(path: &Path, options: &Options, scene_check: u32) -> Res
         return Err(fault(
             "belongs to another version of the scene".into(),
             "the scene file has changed since: run without --resume",
+        ));
+    }
+    if let Some(frames) = options.frames.filter(|frames| *frames < checkpoint.frames) {
+        return Err(fault(
+            format!("has {} frames already, more than the {frames} asked for", checkpoint.frames),
+            "ask for more with --frames, or run without --resume",
         ));
     }
     Ok(Some(checkpoint))

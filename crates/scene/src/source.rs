@@ -3,6 +3,7 @@
 use crate::error::{SceneError, suggest};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A file that was read.
@@ -24,11 +25,17 @@ impl Source {
 
     /// Parses the text; errors carry the line, and for misspelt words the nearest right one.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, SceneError> {
-        toml::from_str(&self.text).map_err(|e| {
+        let parsed = toml::from_str(&self.text).map_err(|e| {
             let line = e.span().map(|span| self.line_at(span.start));
             let (cause, advice) = self.explain(e.message(), e.span());
             SceneError { file: self.path.clone(), line, cause, advice }
-        })
+        })?;
+        match DeTable::parse(&self.text).ok().and_then(|root| too_long(root.get_ref())) {
+            None => Ok(parsed),
+            Some((at, cause, advice)) => {
+                Err(SceneError { file: self.path.clone(), line: Some(self.line_at(at)), cause, advice })
+            }
+        }
     }
 
     /// An error about the value at `path` (keys and array indices), if it can be found in the text.
@@ -70,25 +77,66 @@ impl Source {
         found
     }
 
-    /// Turns serde's words into ours.
+    /// Turns the words of serde and the parser into ours: cause and advice.
     fn explain(&self, message: &str, span: Option<std::ops::Range<usize>>) -> (String, String) {
-        let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-        let table = span.and_then(|span| self.table_around(span.start)).map_or(String::new(), |t| format!(" in [{t}]"));
-        if message.starts_with("unknown field") || message.starts_with("unknown variant") {
-            let (wrong, right) = (quoted.first().copied().unwrap_or("?"), quoted.get(1..).unwrap_or(&[]));
-            let kind = if message.starts_with("unknown field") { "unknown key" } else { "unknown word" };
-            return (format!("{kind} `{wrong}`{table}"), suggest(wrong, right));
-        }
-        if message.starts_with("missing field") {
-            let key = quoted.first().copied().unwrap_or("?");
-            return (format!("missing key `{key}`{table}"), format!("add a line `{key} = …`"));
-        }
         let first = message.lines().next().unwrap_or(message);
-        if let Some((found, expected)) = first.strip_prefix("invalid type: ").and_then(|m| m.split_once(", expected "))
+        let quoted: Vec<&str> = first.split('`').skip(1).step_by(2).collect();
+        let around = span.and_then(|span| self.table_around(span.start));
+        let table = around.as_ref().map_or(String::new(), |t| format!(" in [{t}]"));
+        for (start, kind, kinds) in
+            [("unknown field", "unknown key", "keys"), ("unknown variant", "unknown word", "words")]
         {
-            return (format!("wrong type{table}: {found}"), format!("expected {}", plain(expected)));
+            if first.starts_with(start) {
+                let (wrong, right) = (quoted.first().copied().unwrap_or("?"), quoted.get(1..).unwrap_or(&[]));
+                // A table with a wrong name is not in itself.
+                let around =
+                    around.as_deref().map(|t| t.strip_suffix(wrong).map_or(t, |outer| outer.trim_end_matches('.')));
+                let table = around.filter(|t| !t.is_empty()).map_or(String::new(), |t| format!(" in [{t}]"));
+                return (format!("{kind} `{wrong}`{table}"), suggest(wrong, right, kinds));
+            }
         }
-        (format!("{first}{table}"), String::new())
+        if let Some((wrong, right)) =
+            first.strip_prefix("unexpected keys in table: ").and_then(|m| m.split_once(", available keys: "))
+        {
+            let wrong = wrong.split(", ").next().unwrap_or(wrong);
+            let right: Vec<&str> = right.split(", ").collect();
+            return (format!("unknown key `{wrong}`{table}"), suggest(wrong, &right, "keys"));
+        }
+        if first.starts_with("missing field") {
+            let key = quoted.first().copied().unwrap_or("?");
+            let advice = match TABLES.iter().find(|(name, _)| *name == key) {
+                Some((_, tables)) => format!("add a table {tables}"),
+                None => format!("add a line `{key} = …`"),
+            };
+            return (format!("missing key `{key}`{table}"), advice);
+        }
+        if first.starts_with("wanted exactly 1 element") {
+            return match around.as_deref().and_then(|t| t.rsplit_once('.')) {
+                Some((outer, _)) if first.contains("more than") => {
+                    (format!("several kinds in [{outer}]"), "keep one of the tables".into())
+                }
+                _ => (format!("no kind is chosen{table}"), "docs/scenes.md says which there are".into()),
+            };
+        }
+        if let Some(wanted) = first.strip_prefix("wanted ") {
+            return (format!("wrong type{table}"), format!("expected a {wanted}"));
+        }
+        if let Some((count, expected)) = first.strip_prefix("invalid length ").and_then(|m| m.split_once(", expected "))
+        {
+            return (format!("a list of {count} values{table}"), format!("expected {}", plain(expected)));
+        }
+        if first == "duplicate key" {
+            return (format!("the same key twice{table}"), "keep one of them".into());
+        }
+        let (cause, expected) = first.split_once(", expected ").unwrap_or((first, ""));
+        let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| cause.strip_prefix(start));
+        match (wrong, expected) {
+            (Some(found), _) => {
+                (format!("wrong type{table}: {}", plain(found)), format!("expected {}", plain(expected)))
+            }
+            (None, "") => (format!("{cause}{table}"), "docs/scenes.md says what may stand here".into()),
+            (None, _) => (format!("{cause}{table}"), format!("expected {}", plain(expected))),
+        }
     }
 
     /// Dotted name of the table that the text at `offset` belongs to, if it is not the root.
@@ -127,17 +175,101 @@ fn holds(table: &DeTable<'_>, offset: usize) -> bool {
     })
 }
 
-fn plain(expected: &str) -> String {
-    match expected {
-        "f64" => "a number".into(),
-        "usize" | "u32" | "u64" => "a whole number, zero or more".into(),
-        other => other.replace("a sequence", "a list").replace("a map", "a table").replace("struct", "table"),
+/// In the words of users instead of programmers.
+fn plain(text: &str) -> String {
+    match text {
+        "f64" | "f32" => return "a number".into(),
+        "usize" | "u32" | "u64" => return "a whole number, zero or more".into(),
+        "literal string" => return "a number, a text in quotes, or another value".into(),
+        _ => {}
+    }
+    [
+        ("a sequence", "a list"),
+        ("f64 values", "numbers"),
+        ("an array of length", "a list of length"),
+        ("a map", "a table"),
+        ("struct", "table"),
+        ("unit variant", "only a word"),
+        ("table variant", "a table"),
+    ]
+    .iter()
+    .fold(text.to_string(), |text, (from, to)| text.replace(from, to))
+}
+
+/// Required keys that are tables, and how to write them.
+const TABLES: [(&str, &str); 3] = [
+    ("time", "[time]"),
+    ("cloth", "[cloth.grid], [cloth.irregular] or [cloth.obj]"),
+    ("criterion", "[tear.criterion.separation_tensor] or [tear.criterion.edge_strain]"),
+];
+
+/// Lists of fixed length, with the lengths of the list and of the lists in it; zero is any. (Serde stops reading a
+/// list when it has what it needs, so a fourth coordinate would go unnoticed.)
+const LENGTHS: [(&str, &[usize]); 16] = [
+    ("size", &[2]),
+    ("nodes", &[2]),
+    ("near", &[2]),
+    ("box", &[2, 2]),
+    ("path", &[0, 2]),
+    ("direction", &[2]),
+    ("gravity", &[3]),
+    ("origin", &[3]),
+    ("weft", &[3]),
+    ("warp", &[3]),
+    ("velocity", &[3]),
+    ("move", &[3]),
+    ("turn", &[3]),
+    ("eye", &[3]),
+    ("target", &[3]),
+    ("colour", &[3]),
+];
+
+/// The first list with more values than it can have: its place, cause and advice.
+fn too_long(table: &DeTable<'_>) -> Option<(usize, String, String)> {
+    table.iter().find_map(|(key, value)| {
+        let lengths = LENGTHS.iter().find(|(name, _)| key.get_ref() == name).map_or(&[][..], |(_, lengths)| lengths);
+        check_lengths(key.get_ref(), value, lengths)
+    })
+}
+
+fn check_lengths(key: &str, value: &Spanned<DeValue<'_>>, lengths: &[usize]) -> Option<(usize, String, String)> {
+    match value.get_ref() {
+        DeValue::Table(inner) => too_long(inner),
+        DeValue::Array(list) => {
+            let (most, inner) = lengths.split_first().map_or((0, &[][..]), |(most, inner)| (*most, inner));
+            if most > 0 && list.len() > most {
+                let cause = format!("`{key}` has a list of {} values", list.len());
+                return Some((value.span().start, cause, format!("it takes {most}")));
+            }
+            list.iter().find_map(|value| check_lengths(key, value, inner))
+        }
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_length_of_every_vector_is_checked() {
+        let file = include_str!("file.rs").lines().chain(include_str!("expect.rs").lines());
+        let lines: Vec<&str> = file.map(str::trim).filter(|line| !line.starts_with("//")).collect();
+        let mut found = 0;
+        for pair in lines.windows(2) {
+            let field = pair[1].strip_prefix("pub ").unwrap_or(pair[1]);
+            let Some((name, kind)) = field.split_once(": ").or(field.split_once('(')) else { continue };
+            let vector = ["Vec2", "Vec3", "[Vec2; 2]", "Vec<Vec2>", "[usize; 2]", "Option<[f32; 3]>"];
+            if !vector.contains(&kind.trim_end_matches([',', ')'])) || !name.chars().all(char::is_alphanumeric) {
+                continue;
+            }
+            let renamed = pair[0].split("rename = \"").nth(1).and_then(|t| t.split('"').next());
+            let key = renamed.map_or(name.to_lowercase(), String::from);
+            assert!(LENGTHS.iter().any(|(name, _)| *name == key), "no length for `{key}`");
+            found += 1;
+        }
+        assert!(found >= 14, "only {found} vectors found in the sources");
+    }
 
     #[test]
     fn finds_the_line_of_a_value_by_its_path() {

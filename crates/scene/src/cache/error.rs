@@ -114,7 +114,7 @@ pub(crate) fn advice(source: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "check the permissions, or choose another folder with `-o`"
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             "make room or choose another disk with `-o`; every frame that was finished stays readable"
         }
         io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub use obj::obj;
 pub use ply::ply;
+pub(crate) use sequence::forget;
 pub use usda::usda;
 
 use crate::cache::{CacheError, CacheReader, advice};

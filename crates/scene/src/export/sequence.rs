@@ -48,7 +48,7 @@ impl<'a> Scratch<'a> {
         let scratch = Scratch { target, path: name_beside(target), extension };
         fs::create_dir_all(&scratch.path).map_err(failed(target, "create it"))?;
         // Left by an export that was killed.
-        remove(&scratch.frames_in(&scratch.path)?)?;
+        remove(&frames_in(&scratch.path, extension)?)?;
         Ok(scratch)
     }
 
@@ -56,35 +56,44 @@ impl<'a> Scratch<'a> {
         if !self.target.exists() {
             return fs::rename(&self.path, self.target).map_err(failed(self.target, "put the finished folder there"));
         }
-        remove(&self.frames_in(self.target)?)?;
-        for path in self.frames_in(&self.path)? {
+        remove(&frames_in(self.target, self.extension)?)?;
+        for path in frames_in(&self.path, self.extension)? {
             let target = self.target.join(path.file_name().unwrap_or_default());
             fs::rename(&path, &target).map_err(failed(&target, "put the finished file there"))?;
         }
         Ok(())
     }
+}
 
-    /// The frames in a folder: files named as this export names them.
-    fn frames_in(&self, folder: &Path) -> Result<Vec<PathBuf>> {
-        let is_frame = |path: &PathBuf| {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let name = name.strip_suffix(".tmp").unwrap_or(name);
-            let number =
-                name.strip_prefix("cloth_").and_then(|name| name.strip_suffix(self.extension)?.strip_suffix('.'));
-            number.is_some_and(|number| number.len() >= 4 && number.bytes().all(|b| b.is_ascii_digit()))
-        };
-        let read = fs::read_dir(folder).and_then(|entries| {
-            let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-            paths
-        });
-        Ok(read.map_err(failed(folder, "list it"))?.into_iter().filter(is_frame).collect())
+/// The frames in a folder: files named as this export names them.
+fn frames_in(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let is_frame = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = name.strip_suffix(".tmp").unwrap_or(name);
+        let number = name.strip_prefix("cloth_").and_then(|name| name.strip_suffix(extension)?.strip_suffix('.'));
+        number.is_some_and(|number| number.len() >= 4 && number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let read = fs::read_dir(folder).and_then(|entries| {
+        let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+        paths
+    });
+    Ok(read.map_err(failed(folder, "list it"))?.into_iter().filter(is_frame).collect())
+}
+
+/// Removes the frames of an earlier export, and their folder unless other files are in it.
+pub(crate) fn forget(folder: &Path, extension: &str) -> Result<()> {
+    if folder.is_dir() {
+        remove(&frames_in(folder, extension)?)?;
+        // Fails if something else is in it, which is then left alone.
+        let _ = fs::remove_dir(folder);
     }
+    Ok(())
 }
 
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
         // After a rename there is nothing to remove; after an error that error is the one to report.
-        if let Ok(frames) = self.frames_in(&self.path) {
+        if let Ok(frames) = frames_in(&self.path, self.extension) {
             let _ = remove(&frames);
         }
         let _ = fs::remove_dir(&self.path);

@@ -1,0 +1,220 @@
+//! Values that can't be: found before anything is built, and told with their line.
+
+use crate::error::{SceneError, suggest};
+use crate::file::Scene;
+use crate::source::Source;
+use ripstop::tear::Policy;
+
+type Checked = Result<(), SceneError>;
+
+/// Longest runs: at ten thousand steps a second, this many take four months.
+const MOST_STEPS: f64 = 1e11;
+
+impl Scene {
+    /// Checks every value that needs no cloth to be checked.
+    pub(crate) fn validate(&self, source: &Source) -> Checked {
+        self.validate_time(source)?;
+        self.fabric.check().map_err(|(key, cause)| {
+            source.fault(&["fabric", key], cause, "see `fabric` in docs/scenes.md for usual values")
+        })?;
+        self.validate_place(source)?;
+        self.validate_air(source)?;
+        self.validate_grips(source)?;
+        self.validate_tear(source)?;
+        self.validate_view(source)?;
+        self.validate_expect(source)
+    }
+
+    fn validate_time(&self, source: &Source) -> Checked {
+        let time = &self.time;
+        positive(source, &["time", "duration"], time.duration, "s")?;
+        positive(source, &["time", "fps"], time.fps, "1/s")?;
+        positive(source, &["time", "step"], time.step, "s")?;
+        let steps = (time.duration / time.step).max(time.duration * time.fps);
+        if steps > MOST_STEPS || time.duration * time.fps >= f64::from(u32::MAX) {
+            // The first of the two that is out of the ordinary.
+            let key = if time.duration > 1e6 { "duration" } else { "step" };
+            let cause = format!("{:e} s in steps of {:e} s are {steps:.0e} steps", time.duration, time.step);
+            return Err(source.fault(&["time", key], cause, format!("a run has at most {MOST_STEPS:.0e} steps")));
+        }
+        Ok(())
+    }
+
+    fn validate_place(&self, source: &Source) -> Checked {
+        finite(source, &["gravity"], &self.gravity.to_array())?;
+        let place = &self.place;
+        finite(source, &["place", "origin"], &place.origin.to_array())?;
+        for (key, axis) in [("weft", place.weft), ("warp", place.warp)] {
+            finite(source, &["place", key], &axis.to_array())?;
+            if (axis.length() - 1.0).abs() > 1e-6 {
+                let cause = format!("`{key}` has length {}", axis.length());
+                return Err(source.fault(&["place", key], cause, "it must be a unit vector"));
+            }
+        }
+        if place.weft.dot(place.warp).abs() > 1e-6 {
+            let cause = "`weft` and `warp` are not at right angles";
+            return Err(source.fault(&["place"], cause, "give both: a flat sheet lies unsheared at the start"));
+        }
+        Ok(())
+    }
+
+    fn validate_air(&self, source: &Source) -> Checked {
+        let air = &self.air;
+        for (key, value) in [("viscous", air.viscous), ("pressure", air.pressure), ("drag", air.drag)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(source.fault(&["air", key], format!("`{key}` is {value}"), "it must be zero or more"));
+            }
+        }
+        if let Some(gust) = air.wind.gust {
+            finite(source, &["air", "wind", "gust", "amount"], &[gust.amount])?;
+            positive(source, &["air", "wind", "gust", "period"], gust.period, "s")?;
+            positive(source, &["air", "wind", "gust", "length"], gust.length, "m")?;
+        }
+        in_order(source, &["air", "wind", "keys"], air.wind.keys.iter().map(|key| key.t))?;
+        for (i, key) in air.wind.keys.iter().enumerate() {
+            finite(source, &["air", "wind", "keys", &i.to_string(), "velocity"], &key.velocity.to_array())?;
+        }
+        Ok(())
+    }
+
+    fn validate_grips(&self, source: &Source) -> Checked {
+        for (i, grip) in self.grip.iter().enumerate() {
+            let number = i.to_string();
+            if self.grip[..i].iter().any(|other| other.name == grip.name) {
+                let cause = format!("two grips are called `{}`", grip.name);
+                return Err(source.fault(&["grip", &number, "name"], cause, "results tell grips apart by their names"));
+            }
+            in_order(source, &["grip", &number, "keys"], grip.keys.iter().map(|key| key.t))?;
+            for (k, key) in grip.keys.iter().enumerate() {
+                let k = k.to_string();
+                finite(source, &["grip", &number, "keys", &k, "move"], &key.shift.to_array())?;
+                finite(source, &["grip", &number, "keys", &k, "turn"], &key.turn.to_array())?;
+            }
+            finite(source, &["grip", &number, "release"], &[grip.release.unwrap_or(0.0)])?;
+            finite(source, &["grip", &number, "where"], grip.place.numbers().as_flattened())?;
+        }
+        Ok(())
+    }
+
+    fn validate_tear(&self, source: &Source) -> Checked {
+        if let Some(tear) = &self.tear {
+            let (name, strength) = tear.criterion.strength();
+            positive(source, &["tear", "criterion", name, "strength"], strength, "strain")?;
+            share(source, &["tear", "weave"], tear.weave)?;
+            if let Some(hem) = tear.hem {
+                positive(source, &["tear", "hem", "width"], hem.width, "m")?;
+                positive(source, &["tear", "hem", "factor"], hem.factor, "relative strength")?;
+            }
+            if let Policy::EndOfStep { rounds: 0 } | Policy::FirstTear { limit: 0 } = tear.policy {
+                let advice = "it must be one or more; without [tear] nothing tears by load";
+                return Err(source.fault(&["tear", "policy"], "this policy never tears", advice));
+            }
+            if let Some(map) = &tear.map {
+                positive(source, &["tear", "map", "black"], map.black, "relative strength")?;
+            }
+        }
+        if let Some(plastic) = self.plastic {
+            positive(source, &["plastic", "yield_strain"], plastic.yield_strain, "strain")?;
+            share(source, &["plastic", "flow"], plastic.flow)?;
+        }
+        for (i, hand) in self.hand.iter().enumerate() {
+            let number = i.to_string();
+            finite(source, &["hand", &number, "t"], &[hand.t])?;
+            if hand.path.len() < 2 {
+                let path = ["hand", &number, "path"];
+                return Err(source.fault(&path, "a tear by hand needs at least two points", "path = [[u, v], [u, v]]"));
+            }
+            for point in &hand.path {
+                finite(source, &["hand", &number, "path"], &point.to_array())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_view(&self, source: &Source) -> Checked {
+        if let Some(camera) = &self.camera {
+            finite(source, &["camera", "eye"], &camera.eye.to_array())?;
+            finite(source, &["camera", "target"], &camera.target.to_array())?;
+            if camera.eye == camera.target {
+                let cause = "the camera stands where it looks";
+                return Err(source.fault(&["camera", "eye"], cause, "move `eye` away from `target`"));
+            }
+            if !(camera.angle > 0.0 && camera.angle < 180.0) {
+                let cause = format!("`angle` is {}", camera.angle);
+                return Err(source.fault(&["camera", "angle"], cause, "it goes from 0 to 180 degrees, 35 is usual"));
+            }
+        }
+        let look = &self.look;
+        finite(source, &["look", "floor"], &[look.floor.unwrap_or(0.0)])?;
+        finite(source, &["look", "stills"], &look.stills)?;
+        finite(source, &["look", "colour"], &look.colour.unwrap_or_default().map(f64::from))
+    }
+
+    /// What an expectation names must be there: otherwise it could only fail after the whole run.
+    fn validate_expect(&self, source: &Source) -> Checked {
+        let expect = &self.expect;
+        let snags = expect.snags.as_ref().map(|s| ("snags", &s.grip));
+        let across = expect.across_pull.as_ref().map(|a| ("across_pull", &a.grip));
+        let names: Vec<&str> = self.grip.iter().map(|grip| grip.name.as_str()).collect();
+        for (key, name) in [snags, across].into_iter().flatten() {
+            if !names.contains(&name.as_str()) {
+                let advice = suggest(name, &names, "grips");
+                return Err(source.fault(&["expect", key, "grip"], format!("there is no grip `{name}`"), advice));
+            }
+        }
+        if expect.torn_in_weak.is_some() && self.tear.as_ref().is_none_or(|tear| tear.map.is_none()) {
+            let cause = "`torn_in_weak` is about a strength map, but there is none";
+            return Err(source.fault(&["expect", "torn_in_weak"], cause, "add [tear.map], or leave it out"));
+        }
+        if let Some(onset) = &expect.onset {
+            let path = source.beside(&onset.like);
+            if !path.is_file() {
+                let cause = format!("there is no scene {}", path.display());
+                let advice = "paths are relative to the scene's folder";
+                return Err(source.fault(&["expect", "onset", "like"], cause, advice));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn name<'a>(path: &[&'a str]) -> &'a str {
+    path.iter().rev().copied().find(|part| part.parse::<usize>().is_err()).unwrap_or("value")
+}
+
+fn positive(source: &Source, path: &[&str], value: f64, unit: &str) -> Checked {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    let rule = if value > 0.0 { "finite" } else { "above zero" };
+    Err(source.fault(path, format!("`{}` is {value}", name(path)), format!("it must be {rule} [{unit}]")))
+}
+
+fn share(source: &Source, path: &[&str], value: f64) -> Checked {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(source.fault(path, format!("`{}` is {value}", name(path)), "it goes from 0 to 1"))
+}
+
+fn finite(source: &Source, path: &[&str], values: &[f64]) -> Checked {
+    match values.iter().find(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(bad) => Err(source.fault(path, format!("`{}` has {bad} in it", name(path)), "give ordinary numbers")),
+    }
+}
+
+fn in_order(source: &Source, path: &[&str], times: impl Iterator<Item = f64>) -> Checked {
+    let mut last = f64::NEG_INFINITY;
+    for (i, t) in times.enumerate() {
+        let number = i.to_string();
+        let path: Vec<&str> = path.iter().copied().chain([number.as_str(), "t"]).collect();
+        finite(source, &path, &[t])?;
+        if t <= last {
+            let cause = format!("keyframes out of order: t = {t} after t = {last}");
+            return Err(source.fault(&path, cause, "sort them by `t`, each time once"));
+        }
+        last = t;
+    }
+    Ok(())
+}
