@@ -1,0 +1,416 @@
+//! Bad input ends with exit code 2 and a text that says place, cause and what to do. The texts are snapshots: a change
+//! of one is a change of what users read.
+
+mod support;
+
+use ripstop_scene::cache::CacheReader;
+use support::{Folder, STRIP, all_files, change, stderr, strip, without_numbers};
+
+/// Collects what the program says about one bad input after another.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn add(&mut self, title: &str, output: &std::process::Output) {
+        let text = stderr(output);
+        assert_eq!(output.status.code(), Some(2), "{title}: {text}");
+        assert!(text.starts_with("error: "), "{title}: {text}");
+        assert!(!text.contains("panicked"), "{title}: {text}");
+        assert!(text.lines().count() >= 2, "{title}: no advice in:\n{text}");
+        self.0 += &format!("# {title}\n{text}\n");
+    }
+
+    /// Runs `scene` in `folder`: it must be refused before anything is written.
+    fn refuse_in(&mut self, folder: &Folder, title: &str, scene: impl AsRef<[u8]>) {
+        folder.write("strip.toml", scene);
+        self.add(title, &folder.run(&["run", "strip.toml"]));
+        assert!(!folder.has("out"), "{title}: a refused scene leaves no results");
+    }
+
+    fn refuse(&mut self, title: &str, scene: impl AsRef<[u8]>) {
+        self.refuse_in(&Folder::new(), title, scene);
+    }
+}
+
+#[test]
+fn the_scene_without_faults_runs() {
+    // Otherwise every refusal below could have another reason than the one it is about.
+    let folder = Folder::new();
+    folder.write("strip.toml", STRIP);
+    folder.succeed(&["run", "strip.toml", "--format", "none"]);
+    assert_eq!(folder.files("out/strip"), ["events.jsonl", "frames.bin", "stats.csv", "summary.json"]);
+}
+
+#[test]
+fn words() {
+    let mut page = Page::default();
+    page.refuse("unknown key", strip("strength = 0.3", "strenght = 0.3"));
+    page.refuse("unknown key, nothing like it", strip("density = 0.2", "weight_per_area = 0.2"));
+    page.refuse("unknown key of a policy", strip("opening = \"snap\"", "policy = { end_of_step = { runds = 2 } }"));
+    page.refuse("unknown table", strip("[fabric]", "[fabrics]"));
+    page.refuse("unknown key in a list", strip("{ t = 0.2, move", "{ t = 0.2, mov"));
+    page.refuse("unknown kind", strip("[cloth.grid]", "[cloth.gird]"));
+    page.refuse("unknown word", strip("opening = \"snap\"", "opening = \"snip\""));
+    page.refuse("unknown side", strip("\"left\"", "\"port\""));
+    page.refuse("unknown range key", format!("{STRIP}\n[expect]\ntears = {{ mni = 3 }}\n"));
+    page.refuse("two kinds at once", format!("{STRIP}\n[tear.criterion.edge_strain]\nstrength = 1.0\n"));
+    insta::assert_snapshot!("words", page.0);
+}
+
+#[test]
+fn types() {
+    let mut page = Page::default();
+    page.refuse("text for a number", strip("step = 1e-3", "step = \"small\""));
+    page.refuse("number for a text", strip("name = \"held\"", "name = 7"));
+    page.refuse("two numbers for three", strip("move = [0.1, 0, 0]", "move = [0.1, 0]"));
+    page.refuse("four numbers for two", strip("size = [1.0, 0.5]", "size = [1.0, 0.5, 3.0, 4.0]"));
+    page.refuse("three numbers for two", strip("nodes = [9, 5]", "nodes = [9, 5, 2]"));
+    page.refuse("five points for two", strip("{ side = \"left\" }", "{ box = [[0, 0], [1, 1, 1]] }"));
+    page.refuse("word for a table", strip("opening = \"snap\"", "policy = \"end_of_step\""));
+    page.refuse("part of a node", strip("nodes = [9, 5]", "nodes = [9, 5.5]"));
+    page.refuse("fewer than no nodes", strip("nodes = [9, 5]", "nodes = [9, -5]"));
+    page.refuse("number for a table", strip("{ side = \"left\" }", "3"));
+    page.refuse("range of one", format!("{STRIP}\n[expect]\ntears = [3]\n"));
+    page.refuse("range the wrong way round", format!("{STRIP}\n[expect]\ntears = [8, 2]\n"));
+    insta::assert_snapshot!("types", page.0);
+}
+
+#[test]
+fn missing_and_malformed() {
+    let mut page = Page::default();
+    page.refuse("missing key", strip("step = 1e-3\n", ""));
+    page.refuse("missing table", strip("[cloth.grid]\nsize = [1.0, 0.5]\nnodes = [9, 5]\n", ""));
+    page.refuse("no kind", format!("{}\n[model]\n", STRIP));
+    page.refuse("missing key in a list", strip("{ t = 0.0 }", "{}"));
+    page.refuse("missing criterion", strip("[tear.criterion.separation_tensor]\nstrength = 0.3\n", ""));
+    page.refuse("empty file", "");
+    page.refuse("syntax: bracket", strip("size = [1.0, 0.5]", "size = [1.0, 0.5"));
+    page.refuse("syntax: no value", strip("step = 1e-3", "step ="));
+    page.refuse("syntax: no quotes", strip("\"snap\"", "snap"));
+    page.refuse("key twice", strip("step = 1e-3", "step = 1e-3\nstep = 2e-3"));
+    page.refuse("not text", b"title = \"\xff\xfe\"\n".as_slice());
+    let folder = Folder::new();
+    page.add("missing scene", &folder.run(&["run", "nowhere.toml"]));
+    page.add("missing scene, checked", &folder.run(&["check", "nowhere.toml"]));
+    page.add("folder for a scene", &folder.run(&["run", "."]));
+    page.add("missing gallery", &folder.run(&["scenes"]));
+    folder.write("scenes/readme.txt", "");
+    page.add("empty gallery", &folder.run(&["scenes"]));
+    insta::assert_snapshot!("missing_and_malformed", page.0);
+}
+
+#[test]
+fn numbers() {
+    let mut page = Page::default();
+    page.refuse("negative density", strip("density = 0.2", "density = -0.2"));
+    page.refuse("stiffness not a number", strip("density = 0.2", "stretch = nan"));
+    page.refuse("negative step", strip("step = 1e-3", "step = -1e-3"));
+    page.refuse("no step", strip("step = 1e-3", "step = 0.0"));
+    page.refuse("step not a number", strip("step = 1e-3", "step = nan"));
+    page.refuse("step without end", strip("step = 1e-3", "step = 1e-300"));
+    page.refuse("no duration", strip("duration = 0.2", "duration = 0"));
+    page.refuse("endless", strip("duration = 0.2", "duration = inf"));
+    page.refuse("age of the universe", strip("duration = 0.2", "duration = 4e17"));
+    page.refuse("gravity not a number", format!("gravity = [0, nan, 0]\n{STRIP}"));
+    page.refuse("negative air", format!("{STRIP}\n[air]\nviscous = -1.0\n"));
+    page.refuse(
+        "gusts without period",
+        format!("{STRIP}\n[air.wind]\ngust = {{ amount = 1, period = 0, length = 1 }}\n"),
+    );
+    page.refuse(
+        "gusts not a number",
+        format!("{STRIP}\n[air.wind]\ngust = {{ amount = nan, period = 1, length = 1 }}\n"),
+    );
+    page.refuse("wind not a number", format!("{STRIP}\n[air.wind]\nkeys = [{{ t = 0, velocity = [nan, 0, 0] }}]\n"));
+    page.refuse("wind out of order", format!("{STRIP}\n[air.wind]\nkeys = [\n  {{ t = 1, velocity = [1, 0, 0] }},\n  {{ t = 0, velocity = [1, 0, 0] }},\n]\n"));
+    page.refuse("strength of zero", strip("strength = 0.3", "strength = 0"));
+    page.refuse("weave above one", strip("opening = \"snap\"", "weave = 1.5"));
+    page.refuse("no rounds", strip("opening = \"snap\"", "policy = { end_of_step = { rounds = 0 } }"));
+    page.refuse("no yield strain", format!("{STRIP}\n[plastic]\nyield_strain = 0\n"));
+    page.refuse("flow above one", format!("{STRIP}\n[plastic]\nyield_strain = 0.1\nflow = 2\n"));
+    page.refuse("place not a unit", format!("{STRIP}\n[place]\nweft = [2, 0, 0]\n"));
+    page.refuse("place not a number", format!("{STRIP}\n[place]\norigin = [nan, 0, 0]\n"));
+    page.refuse("place askew", format!("{STRIP}\n[place]\nweft = [0.6, 0.8, 0]\n"));
+    page.refuse("camera in its own target", format!("{STRIP}\n[camera]\neye = [0, 0, 1]\ntarget = [0, 0, 1]\n"));
+    page.refuse("angle of view", format!("{STRIP}\n[camera]\neye = [0, 0, 1]\ntarget = [0, 0, 0]\nangle = 180\n"));
+    insta::assert_snapshot!("numbers", page.0);
+}
+
+#[test]
+fn a_step_far_past_stability() {
+    let mut page = Page::default();
+    page.refuse("step far past stability", strip("step = 1e-3", "step = 2e-2"));
+    page.0 = without_numbers(&page.0);
+    insta::assert_snapshot!("stability", page.0);
+}
+
+#[test]
+fn cloths() {
+    let mut page = Page::default();
+    page.refuse("no size", strip("size = [1.0, 0.5]", "size = [1.0, 0]"));
+    page.refuse("negative size", strip("size = [1.0, 0.5]", "size = [-1.0, 0.5]"));
+    page.refuse("size not a number", strip("size = [1.0, 0.5]", "size = [nan, 0.5]"));
+    page.refuse("one row of nodes", strip("nodes = [9, 5]", "nodes = [1, 5]"));
+    page.refuse("too many nodes", strip("nodes = [9, 5]", "nodes = [4000000000, 4000000000]"));
+    let irregular = |spacing: &str| {
+        strip(
+            "[cloth.grid]\nsize = [1.0, 0.5]\nnodes = [9, 5]",
+            &format!("[cloth.irregular]\nsize = [1.0, 0.5]\nspacing = {spacing}"),
+        )
+    };
+    page.refuse("spacing larger than the sheet", irregular("0.6"));
+    page.refuse("no spacing", irregular("0"));
+    page.refuse("spacing not a number", irregular("nan"));
+    page.refuse("too many nodes by spacing", irregular("1e-12"));
+    insta::assert_snapshot!("cloths", page.0);
+}
+
+#[test]
+fn grips_and_hands() {
+    let mut page = Page::default();
+    page.refuse("grip that catches no node", strip("{ side = \"left\" }", "{ box = [[2, 2], [3, 3]] }"));
+    page.refuse("grip between the nodes", strip("{ side = \"left\" }", "{ box = [[0.01, 0.01], [0.02, 0.02]] }"));
+    page.refuse("two grips on one node", strip("{ side = \"left\" }", "{ side = \"bottom\" }"));
+    page.refuse("near nowhere", strip("{ side = \"left\" }", "{ near = [nan, 0] }"));
+    page.refuse("two grips of one name", strip("name = \"pulled\"", "name = \"held\""));
+    page.refuse("keyframes out of order", strip("{ t = 0.0 }", "{ t = 0.3 }"));
+    page.refuse("two keyframes at once", strip("{ t = 0.0 }", "{ t = 0.2 }"));
+    page.refuse("keyframe not a number", strip("move = [0.1, 0, 0]", "move = [nan, 0, 0]"));
+    page.refuse("release not a number", strip("name = \"held\"", "name = \"held\"\nrelease = nan"));
+    page.refuse("hand with one point", format!("{STRIP}\n[[hand]]\nt = 0.1\npath = [[0.5, 0.5]]\n"));
+    page.refuse("hand not a number", format!("{STRIP}\n[[hand]]\nt = 0.1\npath = [[0.5, 0.5], [nan, 0]]\n"));
+    page.refuse("hand at no time", format!("{STRIP}\n[[hand]]\nt = nan\npath = [[0.5, 0.5], [0, 0]]\n"));
+    page.refuse(
+        "expectation of a grip that isn't",
+        format!("{STRIP}\n[expect]\nsnags = {{ grip = \"puled\", fall = 0.2, count = 3 }}\n"),
+    );
+    page.refuse(
+        "expectation of a map that isn't",
+        format!("{STRIP}\n[expect]\ntorn_in_weak = {{ below = 0.5, share = 1 }}\n"),
+    );
+    page.refuse(
+        "onset like a scene that isn't",
+        format!("{STRIP}\n[expect]\nonset = {{ like = \"other.toml\", within = 0.1 }}\n"),
+    );
+    insta::assert_snapshot!("grips_and_hands", page.0);
+}
+
+#[test]
+fn strength_maps() {
+    let mut page = Page::default();
+    let mapped = format!("{STRIP}\n[tear.map]\nimage = \"maps/weak.png\"\n");
+    page.refuse("missing picture", &mapped);
+    let folder = Folder::new();
+    folder.write("maps/weak.png", "not a picture");
+    page.refuse_in(&folder, "picture that isn't one", &mapped);
+    // The start of a PNG file, cut off after its header.
+    folder.write("maps/weak.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x08\x08\0\0\0\0");
+    page.refuse_in(&folder, "half a picture", &mapped);
+    let folder = Folder::new();
+    folder.write("maps/weak.png", one_pixel());
+    page.refuse_in(&folder, "strength of black", format!("{mapped}black = -1\n"));
+    insta::assert_snapshot!("strength_maps", page.0);
+}
+
+/// A portable graymap of one pixel would do, but only PNG and JPEG are read: a PNG with one grey pixel.
+fn one_pixel() -> Vec<u8> {
+    let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+    let mut chunk = |kind: &[u8; 4], data: &[u8]| {
+        png.extend((data.len() as u32).to_be_bytes());
+        let body = [kind.as_slice(), data].concat();
+        png.extend(&body);
+        png.extend(crc(&body).to_be_bytes());
+    };
+    chunk(b"IHDR", &[0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
+    // zlib: one stored block with the filter byte and the pixel, and its Adler sum.
+    chunk(b"IDAT", &[0x78, 0x01, 0x01, 2, 0, 0xfd, 0xff, 0, 0x80, 0x00, 0x82, 0x00, 0x81]);
+    chunk(b"IEND", &[]);
+    png
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { 0xedb8_8320 ^ (sum >> 1) } else { sum >> 1 })
+    })
+}
+
+#[test]
+fn meshes() {
+    const SQUARE: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n";
+    let mut page = Page::default();
+    let scene = strip("[cloth.grid]\nsize = [1.0, 0.5]\nnodes = [9, 5]", "[cloth.obj]\nfile = \"cloth.obj\"");
+    page.refuse("missing OBJ", &scene);
+    let mut refuse = |title: &str, obj: String| {
+        let folder = Folder::new();
+        folder.write("cloth.obj", obj);
+        page.refuse_in(&folder, title, &scene);
+    };
+    refuse("not an OBJ", "{ \"this\": \"is JSON\" }\n".into());
+    refuse("empty OBJ", String::new());
+    refuse("half a vertex", "v 0 0\nf 1 1 1\n".into());
+    refuse("face without its vertex", format!("{SQUARE}f 1 2 9\n"));
+    refuse(
+        "three faces on an edge",
+        format!("{SQUARE}v 0 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nf 1/1 2/2 3/3\nf 2/2 1/1 4/3\nf 1/1 2/2 5/3\n"),
+    );
+    refuse("texture that isn't there", format!("{SQUARE}vt 0 0\nf 1/1 2/2 3/3\n"));
+    refuse("faces that meet in a point", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv -1 0 0\nv -1 -1 0\nf 1 2 3\nf 1 4 5\n".into());
+    refuse("face turned over", format!("{SQUARE}vt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3\nf 1/1 4/4 3/3\n"));
+    refuse("same face twice", format!("{SQUARE}f 1 2 3\nf 2 3 1\n"));
+    refuse("vertex not a number", "v 0 0 0\nv 1 nan 0\nv 0 1 0\nf 1 2 3\n".into());
+    refuse("texture not a number", format!("{SQUARE}vt 0 0\nvt 1 nan\nvt 1 1\nf 1/1 2/2 3/3\n"));
+    refuse("face without area", format!("{SQUARE}v 2 0 0\nf 1 2 3\nf 1 5 2\n"));
+    refuse("face that uses a vertex twice", format!("{SQUARE}f 1 2 3\nf 1 3 3\n"));
+    refuse("texture without area", format!("{SQUARE}vt 0 0\nf 1/1 2/1 3/1\n"));
+    refuse("not flat", format!("{SQUARE}v 0 0 1\nf 1 2 3\nf 1 3 5\n"));
+    let folder = Folder::new();
+    folder.write("cloth.obj", format!("{SQUARE}f 1 2 3 4\n"));
+    page.refuse_in(&folder, "scale of zero", change(&scene, "file = \"cloth.obj\"", "file = \"cloth.obj\"\nscale = 0"));
+    page.refuse_in(
+        &folder,
+        "no texture",
+        change(&scene, "file = \"cloth.obj\"", "file = \"cloth.obj\"\nuv = \"metres\""),
+    );
+    insta::assert_snapshot!("meshes", page.0);
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let mut page = Page::default();
+    let folder = Folder::new();
+    folder.write("strip.toml", STRIP);
+    folder.write("taken", "a file");
+    page.add("file in the way", &folder.run(&["run", "strip.toml", "-o", "taken"]));
+    page.add("file on the way", &folder.run(&["run", "strip.toml", "-o", "taken/results"]));
+    assert_eq!(folder.text("taken"), "a file", "what is in the way stays");
+    folder.write("full/frames.bin.part/file", "");
+    page.add("folder in the way", &folder.run(&["run", "strip.toml", "-o", "full"]));
+    folder.write("other/strip.toml", STRIP);
+    page.add("two scenes of one name", &folder.run(&["run", "strip.toml", "other/strip.toml"]));
+    insta::assert_snapshot!("outputs", page.0);
+}
+
+/// What must not be there after a run that failed.
+fn nothing_looks_finished(folder: &Folder, out: &str) {
+    let files = folder.files(out);
+    for name in ["summary.json", "cloth.usda"] {
+        assert!(!files.iter().any(|f| f == name), "{name} looks finished in {files:?}");
+    }
+    assert!(!files.iter().any(|f| f.ends_with(".tmp")), "left behind: {files:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn full_disks() {
+    let mut page = Page::default();
+    let longer = strip("duration = 0.2", "duration = 0.5");
+    // A real "no space left": the file that is written beside leads to a device that is always full.
+    for (title, name) in [
+        ("full at a checkpoint", "checkpoint.bin.tmp"),
+        ("full at the export", "cloth.usda.tmp"),
+        ("full at the summary", "summary.json.tmp"),
+    ] {
+        let folder = Folder::new();
+        folder.write("strip.toml", &longer);
+        std::fs::create_dir_all(folder.path("out/strip")).unwrap();
+        std::os::unix::fs::symlink("/dev/full", folder.path("out/strip").join(name)).unwrap();
+        page.add(title, &folder.run(&["run", "strip.toml"]));
+        assert!(!folder.has("out/strip/summary.json"), "{title}");
+        if name == "checkpoint.bin.tmp" {
+            nothing_looks_finished(&folder, "out/strip");
+        } else {
+            // There is room again: it goes on from its checkpoint, as the text says.
+            folder.succeed(&["run", "strip.toml", "--resume"]);
+            assert_eq!(folder.summary("out/strip")["frames"], 16, "{title}");
+            assert!(folder.has("out/strip/cloth.usda"));
+        }
+    }
+    // A limit on the size of files, which the growing cache meets.
+    let folder = Folder::new();
+    folder.write("strip.toml", &longer);
+    page.add("file too large", &folder.shell("trap '' XFSZ; ulimit -f 16", &["run", "strip.toml"]).output().unwrap());
+    nothing_looks_finished(&folder, "out/strip");
+    let reader = CacheReader::open(folder.path("out/strip/frames.bin.part")).unwrap();
+    assert!(reader.frame_count() > 0 && reader.left_over() == 0, "whole frames only");
+    insta::assert_snapshot!("full_disks", page.0);
+}
+
+#[test]
+fn a_run_that_blows_up() {
+    let mut page = Page::default();
+    // A violent pull after some quiet frames, far from anything that can be foreseen from the cloth at rest.
+    let quiet = change(
+        &strip("step = 1e-3", "step = 1e-3\nfps = 100"),
+        "{ t = 0.0 },\n  { t = 0.2, move = [0.1, 0, 0] }",
+        "{ t = 0.13 },\n  { t = 0.131, move = [400, 0, 0] }",
+    );
+    let scene = quiet.replace("strength = 0.3", "strength = 1e9");
+    let folder = Folder::new();
+    folder.write("strip.toml", &scene);
+    let output = folder.run(&["run", "strip.toml"]);
+    page.add("after a checkpoint", &output);
+    let text = stderr(&output);
+    let word = |before: &str| text.split(before).nth(1).unwrap().split([' ', ')', ':']).next().unwrap().to_string();
+    assert!((0.13..0.2).contains(&word("t = ").parse::<f64>().unwrap()), "{text}");
+    assert!(word("node ").parse::<usize>().unwrap() < 200, "{text}");
+    nothing_looks_finished(&folder, "out/strip");
+    assert!(!folder.has("out/strip/frames.bin"));
+    assert!(folder.has("out/strip/checkpoint.bin"));
+    every_number_is_finite(&folder, 13);
+
+    // The same at once: no checkpoint yet.
+    let folder = Folder::new();
+    folder.write("strip.toml", scene.replace("0.13 }", "0.03 }").replace("0.131", "0.031"));
+    page.add("before a checkpoint", &folder.run(&["run", "strip.toml"]));
+    every_number_is_finite(&folder, 3);
+    page.0 = without_numbers(&page.0);
+    insta::assert_snapshot!("blow_up", page.0);
+}
+
+/// All frames of the unfinished cache are readable (reading refuses what is not finite), and no text has a NaN.
+fn every_number_is_finite(folder: &Folder, at_least: usize) {
+    let mut reader = CacheReader::open(folder.path("out/strip/frames.bin.part")).unwrap();
+    assert!(reader.frame_count() >= at_least && reader.left_over() == 0, "{} frames", reader.frame_count());
+    for frame in reader.frames() {
+        let frame = frame.unwrap();
+        assert!(frame.points.iter().chain(&frame.velocities).flatten().all(|x| x.is_finite()));
+    }
+    for path in all_files(&folder.path("out")) {
+        if let Ok(text) = std::fs::read_to_string(&path) {
+            let text = text.to_lowercase();
+            assert!(!text.contains("nan") && !text.contains("inf"), "{}: {text}", path.display());
+        }
+    }
+}
+
+#[test]
+fn resuming() {
+    let mut page = Page::default();
+    let folder = Folder::new();
+    folder.write("strip.toml", strip("duration = 0.2", "duration = 0.5"));
+    page.add("nothing to resume", &folder.run(&["run", "strip.toml", "--resume"]));
+    // A run that stops at the summary leaves a checkpoint behind.
+    std::fs::create_dir_all(folder.path("out/strip/summary.json.tmp")).unwrap();
+    let stopped = folder.run(&["run", "strip.toml", "--format", "none"]);
+    assert_eq!(stopped.status.code(), Some(2), "{}", stderr(&stopped));
+    let whole = folder.read("out/strip/checkpoint.bin");
+    folder.write("strip.toml", strip("duration = 0.2", "duration = 0.6"));
+    page.add("changed scene", &folder.run(&["run", "strip.toml", "--resume"]));
+    folder.write("strip.toml", strip("duration = 0.2", "duration = 0.5"));
+    let mut damaged = |title: &str, bytes: &[u8]| {
+        folder.write("out/strip/checkpoint.bin", bytes);
+        page.add(title, &folder.run(&["run", "strip.toml", "--resume"]));
+    };
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    damaged("one bit wrong", &flipped);
+    damaged("cut short", &whole[..whole.len() / 2]);
+    damaged("almost empty", &whole[..7]);
+    damaged("another file", b"a text that is long enough");
+    damaged("of another version", &[&whole[..8], &99u32.to_le_bytes(), &whole[12..]].concat());
+    folder.write("out/strip/checkpoint.bin", &whole);
+    page.add("fewer frames than there are", &folder.run(&["run", "strip.toml", "--resume", "--frames", "3"]));
+    std::fs::remove_file(folder.path("out/strip/frames.bin")).unwrap();
+    page.add("frames gone", &folder.run(&["run", "strip.toml", "--resume"]));
+    insta::assert_snapshot!("resuming", page.0);
+}
