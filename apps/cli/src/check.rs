@@ -1,6 +1,6 @@
 //! `ripstop check`
 
-use crate::End;
+use crate::{End, say};
 use anyhow::Result;
 use ripstop_scene::Scene;
 use std::path::PathBuf;
@@ -19,32 +19,32 @@ pub fn check(args: &Args) -> Result<End> {
         let (scene, built) = Scene::read(path)?;
         let simulation = &built.simulation;
         let mesh = &simulation.cloth().mesh;
-        println!("{}: {}", path.display(), scene.title);
-        println!(
+        say(format!("{}: {}", path.display(), scene.title));
+        say(format!(
             "  cloth: {} nodes, {} edges, {} faces, {:.3} m²",
             mesh.node_count(),
             mesh.edge_count(),
             mesh.face_count(),
             mesh.area()
-        );
+        ));
         for grip in simulation.grips() {
             let moves =
                 if grip.keys.is_empty() { "holds".into() } else { format!("moves by {} keyframes", grip.keys.len()) };
             let release = grip.release.map_or(String::new(), |t| format!(", lets go at {t} s"));
-            println!("  grip `{}`: {} nodes, {moves}{release}", grip.name, grip.nodes().count());
+            say(format!("  grip `{}`: {} nodes, {moves}{release}", grip.name, grip.nodes().count()));
         }
         if let Some(tearing) = simulation.tears_by() {
-            println!("  tears by {}, opens by {}", tearing.criterion.name(), tearing.opening.name());
+            say(format!("  tears by {}, opens by {}", tearing.criterion.name(), tearing.opening.name()));
         }
-        println!(
+        say(format!(
             "  {} frames of {} steps of {:.3e} s (stable up to about {:.1e} s)",
             built.frame_count + 1,
             built.steps_per_frame,
             simulation.step_length(),
             simulation.stable_step()
-        );
+        ));
         for warning in &built.warnings {
-            println!("  warning: {warning}");
+            say(format!("  warning: {warning}"));
         }
     }
     Ok(End::Done)

@@ -1,6 +1,6 @@
 //! `ripstop scenes`
 
-use crate::End;
+use crate::{End, say};
 use anyhow::{Result, bail};
 use ripstop_scene::Scene;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub fn list(args: &Args) -> Result<End> {
     let width = files.iter().map(|f| f.display().to_string().len()).max().unwrap_or(0);
     for file in files {
         let title = Scene::title(&file)?;
-        println!("{:width$}  {title}", file.display().to_string());
+        say(format!("{:width$}  {title}", file.display().to_string()));
     }
     Ok(End::Done)
 }

@@ -5,6 +5,7 @@ mod list;
 mod run;
 
 use clap::{Parser, Subcommand};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Simulates cloth that tears.
@@ -23,6 +24,13 @@ enum Command {
     Check(check::Args),
     /// List the scenes there are, with one line each
     Scenes(list::Args),
+}
+
+/// Prints a line. A reader that has gone away (`| head`) is no error: there is nobody left to tell.
+pub fn say(line: impl std::fmt::Display) {
+    if writeln!(std::io::stdout(), "{line}").is_err() {
+        std::process::exit(0);
+    }
 }
 
 /// How a command that did not fail ended.

@@ -2,7 +2,7 @@
 
 use crate::cloth::Cloth;
 use crate::math::{Vec3, rotate};
-use ripstop_mesh::NodeId;
+use ripstop_mesh::{Change, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// Where a grip is at a time, relative to where it took hold.
@@ -108,11 +108,20 @@ impl Grip {
         }
     }
 
-    /// Nodes that were split off held ones are held too.
-    pub(crate) fn follow(&mut self, node: NodeId, copy: NodeId) {
-        if let Some(&(_, at)) = self.nodes.iter().find(|&&(n, _)| n == node) {
-            self.nodes.push((copy, at));
-        }
+    /// Nodes that were split off held ones, or lie between them, are held too.
+    pub(crate) fn follow(&mut self, change: &Change) {
+        let anchor = |n: NodeId| self.nodes.iter().find(|&&(held, _)| held == n).map(|&(_, at)| at);
+        let mixed =
+            |from: &[(NodeId, f64)]| from.iter().map(|&(n, w)| anchor(n).map(|at| at * w)).sum::<Option<Vec3>>();
+        let (node, at) = match *change {
+            Change::NodeSplit { node, copy } => (copy, anchor(node)),
+            Change::EdgeSplit { tail, head, at, node, .. } => (node, mixed(&[(tail, 1.0 - at), (head, at)])),
+            Change::FaceSplit { corners, at, node, .. } => {
+                (node, mixed(&[(corners[0], at[0]), (corners[1], at[1]), (corners[2], at[2])]))
+            }
+            Change::EdgeOpened { .. } => return,
+        };
+        self.nodes.extend(at.map(|at| (node, at)));
     }
 
     /// Records the load from the forces on all nodes.
@@ -146,6 +155,21 @@ mod tests {
         // Half a turn about the middle of (0,0,0) and (1,0,0), and one metre forward.
         assert!((cloth.x[nodes[0]] - Vec3::new(1.0, 0.0, 1.0)).length() < 1e-12);
         assert!((cloth.x[nodes[1]] - Vec3::new(0.0, 0.0, 1.0)).length() < 1e-12);
+    }
+
+    #[test]
+    fn a_node_between_held_ones_is_held() {
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [3, 3]).unwrap(), 0.2, Placement::default());
+        let mut grip = Grip::still("hand", &[NodeId(0), NodeId(1)], &cloth);
+        grip.take(0, &mut cloth);
+        let edge = cloth.mesh.edges().find(|&e| cloth.mesh.edge_nodes(e) == [NodeId(0), NodeId(1)]).unwrap();
+        let mut log = Vec::new();
+        let node = cloth.mesh.split_edge(edge, 0.25, &mut log);
+        cloth.follow(&log);
+        log.iter().for_each(|change| grip.follow(change));
+        assert!(cloth.is_held(node) && grip.nodes().any(|n| n == node));
+        grip.drive(&mut cloth, 0.0, 0.01);
+        assert!(cloth.v[node].length() < 1e-12, "it stays where it is");
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //! zero at once. Tearing looks at the total strain, so flow brings cloth closer to tearing.
 
 use crate::cloth::{Cloth, Touched};
-use crate::criterion::{Form, separation, star};
-use ripstop_mesh::EdgeId;
+use crate::criterion::{Form, GATE, separation, star};
+use ripstop_mesh::{EdgeId, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// When and how much cloth yields.
@@ -30,19 +30,15 @@ fn whole() -> f64 {
 impl Plasticity {
     /// Lets the cloth flow where it must; returns what changed, if anything.
     pub fn flow(&self, cloth: &mut Cloth) -> Option<Touched> {
-        let strained = |e: EdgeId| cloth.elastic_strain(e) > 0.4 * self.yield_strain;
-        let alarming: Vec<EdgeId> = cloth.mesh.edges().filter(|&e| strained(e)).collect();
-        if alarming.is_empty() {
-            return None;
-        }
-        let mut nodes: Vec<_> = alarming.iter().flat_map(|&e| cloth.mesh.edge_nodes(e)).collect();
+        let strained = |e: &EdgeId| cloth.elastic_strain(*e) > GATE * self.yield_strain;
+        let yields = |n: &NodeId| {
+            let largest = separation(cloth, *n, Form::Normalised, |e| cloth.elastic_strain(e));
+            largest.is_some_and(|(strain, _)| strain > self.yield_strain)
+        };
+        let ends = cloth.mesh.edges().filter(strained).flat_map(|e| cloth.mesh.edge_nodes(e));
+        let mut nodes: Vec<NodeId> = ends.filter(yields).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let yields = |n| {
-            separation(cloth, n, Form::Normalised, |e| cloth.elastic_strain(e))
-                .is_some_and(|(s, _)| s > self.yield_strain)
-        };
-        nodes.retain(|&n| yields(n));
         let mut edges: Vec<EdgeId> = nodes.iter().flat_map(|&n| star(&cloth.mesh, n).map(|(e, _)| e)).collect();
         edges.retain(|&e| cloth.elastic_strain(e) > 0.0);
         edges.sort_unstable();

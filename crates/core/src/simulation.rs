@@ -7,7 +7,7 @@ use crate::math::{Fingerprint, Vec3};
 use crate::plastic::Plasticity;
 use crate::potential::{Forces, Potential};
 use crate::tear::{Event, HandTear, Policy, Tearing, tear_by_hand};
-use ripstop_mesh::{Change, ChangeLog, NodeId};
+use ripstop_mesh::{ChangeLog, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// The stages of a step, in order.
@@ -288,9 +288,7 @@ impl Simulation {
         self.cloth.follow(&self.log);
         self.forces.follow(&self.cloth, &Touched::by(&self.cloth.mesh, &self.log));
         for change in &self.log {
-            if let Change::NodeSplit { node, copy } = *change {
-                self.grips.iter_mut().for_each(|grip| grip.follow(node, copy));
-            }
+            self.grips.iter_mut().for_each(|grip| grip.follow(change));
         }
         if let Some(tearing) = &mut self.tearing {
             tearing.resistance.follow(&self.cloth);

@@ -107,7 +107,7 @@ fn tearing_asks_for_nothing_until_it_tears() {
             let name = criterion.name();
             let mut tearing = Tearing::boxed(criterion, Box::new(Snap));
             tearing.policy = policy;
-            tearing.resistance = Resistance::new(Some(map()), 0.5);
+            tearing.resistance = Resistance::new(Some(map()), None, 0.5);
             let (asked, strain) = requests(sheet(Box::new(Rk4::default())).tearing(tearing));
             assert_eq!(asked, 0, "{name}, {policy:?}, at strain {strain}");
         }

@@ -9,7 +9,7 @@ mod edge_strain;
 mod separation_tensor;
 
 pub use edge_strain::EdgeStrain;
-pub use separation_tensor::{Form, SeparationTensor, separation, star};
+pub use separation_tensor::{Form, GATE, SeparationTensor, separation, star};
 
 use crate::cloth::Cloth;
 use crate::tear::{Fields, Request, Resistance};

@@ -70,7 +70,7 @@ struct Seen {
 /// A node is looked at closely if one of its edges reaches this share of the least strength: in a uniform strain every star
 /// whose directions are at most 78° apart has an edge with cos² 39° = 0.6 of it. (Four edges at right angles can have as
 /// little as half; their neighbours see it.) The raw form is up to ten times the strain in stars of twenty edges.
-const GATE: f64 = 0.6;
+pub const GATE: f64 = 0.6;
 const RAW_GATE: f64 = 0.1;
 
 impl SeparationTensor {
