@@ -173,7 +173,7 @@ impl Simulation {
 
     /// Lets the cloth tear.
     pub fn tearing(mut self, mut tearing: Tearing) -> Self {
-        tearing.resistance.follow(&self.cloth);
+        tearing.follow(&self.cloth, &Touched::default());
         self.tearing = Some(tearing);
         self
     }
@@ -286,12 +286,13 @@ impl Simulation {
         watch.enter(Stage::Follow);
         self.topology_version += 1;
         self.cloth.follow(&self.log);
-        self.forces.follow(&self.cloth, &Touched::by(&self.cloth.mesh, &self.log));
+        let touched = Touched::by(&self.cloth.mesh, &self.log);
+        self.forces.follow(&self.cloth, &touched);
         for change in &self.log {
             self.grips.iter_mut().for_each(|grip| grip.follow(change));
         }
         if let Some(tearing) = &mut self.tearing {
-            tearing.resistance.follow(&self.cloth);
+            tearing.follow(&self.cloth, &touched);
         }
         self.log.clear();
         let (time, step) = (self.time() + since, self.step);
@@ -442,7 +443,7 @@ impl Simulation {
         };
         self.forces.follow(&self.cloth, &all);
         if let Some(tearing) = &mut self.tearing {
-            tearing.resistance.follow(&self.cloth);
+            tearing.follow(&self.cloth, &all);
         }
     }
 }

@@ -11,7 +11,7 @@ mod separation_tensor;
 pub use edge_strain::EdgeStrain;
 pub use separation_tensor::{Form, GATE, SeparationTensor, separation, star};
 
-use crate::cloth::Cloth;
+use crate::cloth::{Cloth, Touched};
 use crate::tear::{Fields, Request, Resistance};
 use ripstop_mesh::NodeId;
 
@@ -40,6 +40,9 @@ pub trait Criterion: Send {
 
     /// Adds a request for every place where ω > 1.
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>);
+
+    /// Follows edits of the cloth, if it keeps tables of its own.
+    fn follow(&mut self, _cloth: &Cloth, _touched: &Touched) {}
 
     /// The ω that the place of `request` has in this state, zero if it has none. Used to find when within a step
     /// it passed one.

@@ -6,12 +6,12 @@ mod resistance;
 pub use event::{Cause, Event};
 pub use resistance::{Hem, Resistance, StrengthMap};
 
-use crate::cloth::Cloth;
+use crate::cloth::{Cloth, Touched};
 use crate::criterion::{Criterion, View};
 use crate::math::Vec2;
 use crate::opening::{Opening, open_path};
 use crate::parallel;
-use ripstop_mesh::{ChangeLog, Column, EdgeId, NodeId};
+use ripstop_mesh::{ChangeLog, Column, EdgeId, Id, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -84,13 +84,34 @@ pub struct Fields {
     pub edge_strain: Column<EdgeId, f64>,
     /// Largest of all edges.
     pub largest_edge_strain: f64,
+    /// Ends of every edge and one over its woven length [1/m], side by side for speed.
+    spans: Column<EdgeId, (NodeId, NodeId, f64)>,
 }
 
 impl Fields {
+    /// Follows edits of the cloth.
+    fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
+        let span = |e: EdgeId| {
+            let [a, b] = cloth.mesh.edge_nodes(e);
+            (a, b, 1.0 / cloth.woven[e])
+        };
+        let known = self.spans.len();
+        for &e in touched.edges.iter().filter(|e| e.index() < known) {
+            self.spans[e] = span(e);
+        }
+        for i in known..cloth.mesh.edge_count() {
+            self.spans.push(span(EdgeId::new(i)));
+        }
+        self.edge_strain.grow(self.spans.len(), 0.0);
+    }
+
     /// Measures `cloth`.
-    pub fn measure(&mut self, cloth: &Cloth) {
-        self.edge_strain.grow(cloth.mesh.edge_count(), 0.0);
-        parallel::for_each(&mut self.edge_strain, |i, strain| *strain = cloth.total_strain(EdgeId(i as u32)));
+    fn measure(&mut self, cloth: &Cloth) {
+        let (spans, x) = (&self.spans, &cloth.x);
+        parallel::for_each(&mut self.edge_strain, |i, strain| {
+            let (a, b, inverse) = spans[EdgeId::new(i)];
+            *strain = x[a].distance(x[b]) * inverse - 1.0;
+        });
         self.largest_edge_strain = self.edge_strain.iter().copied().fold(f64::MIN, f64::max);
     }
 }
@@ -134,6 +155,13 @@ impl Tearing {
             fields: Fields::default(),
             requests: Vec::new(),
         }
+    }
+
+    /// Brings all tables up to date with the cloth.
+    pub(crate) fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
+        self.fields.follow(cloth, touched);
+        self.resistance.follow(cloth);
+        self.criterion.follow(cloth, touched);
     }
 
     /// Measures the fields and collects the requests, most urgent first.
