@@ -1,6 +1,7 @@
 //! Holds and grips: nodes that stay put or are moved by hand, until let go.
 
 use crate::cloth::Cloth;
+use crate::keyframe;
 use crate::math::{Vec3, rotate};
 use ripstop_mesh::{Change, NodeId};
 use serde::{Deserialize, Serialize};
@@ -55,15 +56,12 @@ impl Grip {
 
     /// Displacement and turn at a time.
     pub fn key(&self, time: f64) -> Key {
-        let after = self.keys.partition_point(|key| key.time <= time);
-        match (after.checked_sub(1).map(|i| self.keys[i]), self.keys.get(after)) {
-            (None, None) => Key { time, shift: Vec3::ZERO, turn: Vec3::ZERO },
-            (None, Some(&key)) | (Some(key), None) => Key { time, ..key },
-            (Some(a), Some(b)) => {
-                let s = (time - a.time) / (b.time - a.time);
-                Key { time, shift: a.shift.lerp(b.shift, s), turn: a.turn.lerp(b.turn, s) }
-            }
-        }
+        let still = Key { time, shift: Vec3::ZERO, turn: Vec3::ZERO };
+        keyframe::around(&self.keys, time, |key| key.time).map_or(still, |(a, b, s)| Key {
+            time,
+            shift: a.shift.lerp(b.shift, s),
+            turn: a.turn.lerp(b.turn, s),
+        })
     }
 
     /// Where its middle is at a time [m].

@@ -13,6 +13,7 @@ pub mod criterion;
 pub mod fabric;
 pub mod grip;
 pub mod integrator;
+mod keyframe;
 pub mod lanes;
 pub mod math;
 pub mod model;
