@@ -2,8 +2,13 @@
 
 mod check;
 mod list;
+mod pictures;
+mod render;
+mod report;
 mod run;
+mod sheet;
 
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,8 +23,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Simulate scenes and write caches, events, statistics and a summary
+    /// Simulate scenes and write caches, events, statistics, a film and a report
     Run(run::Args),
+    /// Draw a run again from its cache: another camera, colouring, size or quality
+    Render(render::Args),
+    /// Draw several runs side by side
+    Sheet(sheet::Args),
     /// Load and validate scenes and say what they would do, without running them
     Check(check::Args),
     /// List the scenes there are, with one line each
@@ -41,9 +50,18 @@ pub enum End {
     Unmet,
 }
 
+/// So many threads, or one for every core.
+fn threads(count: Option<u16>) -> Result<rayon::ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new();
+    let pool = if let Some(count) = count { pool.num_threads(count.into()) } else { pool };
+    pool.build().context("can't start the threads")
+}
+
 fn main() -> ExitCode {
     let end = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Render(args) => render::render(&args),
+        Command::Sheet(args) => sheet::sheet(&args),
         Command::Check(args) => check::check(&args),
         Command::Scenes(args) => list::list(&args),
     };

@@ -1,6 +1,8 @@
 //! `ripstop run`
 
-use crate::End;
+use crate::pictures::{PictureArgs, Run};
+use crate::render::drawing_bar;
+use crate::{End, say};
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ripstop_scene::Summary;
@@ -30,6 +32,11 @@ pub struct Args {
     /// Formats to export
     #[arg(long, value_enum, value_delimiter = ',', default_value = "usda")]
     format: Vec<FormatArg>,
+    /// Draw nothing: no film, no stills, no report
+    #[arg(long, conflicts_with_all = ["draft", "finished", "size", "colour", "camera"])]
+    no_film: bool,
+    #[command(flatten)]
+    pictures: PictureArgs,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -46,11 +53,7 @@ enum FormatArg {
 
 /// Runs every scene; stops at the first error, goes on after an expectation that wasn't met.
 pub fn run(args: &Args) -> Result<End> {
-    let mut pool = rayon::ThreadPoolBuilder::new();
-    if let Some(threads) = args.threads {
-        pool = pool.num_threads(threads.into());
-    }
-    let pool = pool.build().context("can't start the threads")?;
+    let pool = crate::threads(args.threads)?;
     let mut folders: HashMap<PathBuf, &Path> = HashMap::new();
     let mut jobs = Vec::new();
     for scene in &args.scenes {
@@ -85,11 +88,25 @@ pub fn run(args: &Args) -> Result<End> {
         bar.finish_and_clear();
         let summary = summary?;
         report(&summary, &folder);
+        if !args.no_film {
+            pool.install(|| draw(args, &folder))?;
+        }
         if !summary.met() {
             end = End::Unmet;
         }
     }
     Ok(end)
+}
+
+/// Film, stills and report of a finished run.
+fn draw(args: &Args, folder: &Path) -> Result<()> {
+    let mut run = Run::open(folder)?;
+    let bar = drawing_bar(&run.name, run.picture_count());
+    let drawn = run.draw_all(&args.pictures, folder, &mut || bar.inc(1));
+    bar.finish_and_clear();
+    let page = crate::report::write(folder, &drawn?)?;
+    say(format!("  look at {}", page.display()));
+    Ok(())
 }
 
 impl FormatArg {

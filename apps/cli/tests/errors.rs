@@ -38,7 +38,7 @@ fn the_scene_without_faults_runs() {
     let folder = Folder::new();
     folder.write("strip.toml", STRIP);
     folder.succeed(&["run", "strip.toml", "--format", "none"]);
-    assert_eq!(folder.files("out/strip"), ["events.jsonl", "frames.bin", "stats.csv", "summary.json"]);
+    assert_eq!(folder.files("out/strip"), ["events.jsonl", "frames.bin", "scene.toml", "stats.csv", "summary.json"]);
 }
 
 #[test]

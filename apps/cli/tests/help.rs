@@ -10,6 +10,8 @@ fn help() {
     for (name, args) in [
         ("help", vec!["--help"]),
         ("help_run", vec!["run", "--help"]),
+        ("help_render", vec!["render", "--help"]),
+        ("help_sheet", vec!["sheet", "--help"]),
         ("help_check", vec!["check", "--help"]),
         ("help_scenes", vec!["scenes", "--help"]),
     ] {

@@ -215,5 +215,5 @@ fn a_new_run_replaces_an_old_one() {
     assert!(!folder.has("out/torn/cloth.usda"), "the export of the old run must not look like this one's");
     assert_eq!((folder.files("out/torn/obj").len(), folder.files("out/torn/ply").len()), (3, 3));
     folder.succeed(&["run", "torn.toml", "--frames", "2", "--format", "none"]);
-    assert_eq!(folder.files("out/torn"), ["events.jsonl", "frames.bin", "stats.csv", "summary.json"]);
+    assert_eq!(folder.files("out/torn"), ["events.jsonl", "frames.bin", "scene.toml", "stats.csv", "summary.json"]);
 }

@@ -91,9 +91,12 @@ pub fn save(picture: &RgbImage, path: &Path) -> Result<(), RenderError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");
     let temporary = path.with_file_name(name);
+    // Not straight to the file: a buffer that is dropped there says nothing of a full disk.
+    let mut bytes = std::io::Cursor::new(Vec::new());
     let whole = picture
-        .save_with_format(&temporary, image::ImageFormat::Png)
+        .write_to(&mut bytes, image::ImageFormat::Png)
         .map_err(|e| e.to_string())
+        .and_then(|()| std::fs::write(&temporary, bytes.get_ref()).map_err(|e| e.to_string()))
         .and_then(|()| std::fs::rename(&temporary, path).map_err(|e| e.to_string()));
     whole.map_err(|cause| {
         // Nothing is lost by failing here: the file is of no use.

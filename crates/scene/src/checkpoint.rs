@@ -52,10 +52,13 @@ impl CheckpointRef<'_> {
             file.write_all(MAGIC)?;
             file.write_all(&VERSION.to_le_bytes())?;
             file.write_all(&[0; 4])?;
-            let body = Checked { file, check: crc32fast::Hasher::new() };
-            let mut body = postcard::to_io(self, body).map_err(std::io::Error::other)?;
+            let mut body = Checked { file, check: crc32fast::Hasher::new(), fault: None };
+            if let Err(e) = postcard::to_io(self, &mut body) {
+                // The format only says that it could not go on; the file knows why.
+                return Err(body.fault.take().unwrap_or_else(|| std::io::Error::other(e)));
+            }
             body.flush()?;
-            let Checked { mut file, check } = body;
+            let Checked { mut file, check, .. } = body;
             file.seek(std::io::SeekFrom::Start(12))?;
             file.write_all(&check.finalize().to_le_bytes())?;
             file.flush()
@@ -67,13 +70,21 @@ impl CheckpointRef<'_> {
 struct Checked<W> {
     file: W,
     check: crc32fast::Hasher,
+    /// Why writing failed.
+    fault: Option<std::io::Error>,
 }
 
 impl<W: Write> Write for Checked<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let count = self.file.write(bytes)?;
-        self.check.update(&bytes[..count]);
-        Ok(count)
+        let written = self.file.write(bytes);
+        match &written {
+            Ok(count) => self.check.update(&bytes[..*count]),
+            Err(e) if e.kind() != std::io::ErrorKind::Interrupted => {
+                self.fault = Some(e.raw_os_error().map_or_else(|| e.kind().into(), std::io::Error::from_raw_os_error));
+            }
+            Err(_) => {}
+        }
+        written
     }
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()

@@ -11,6 +11,7 @@ mod error;
 pub mod expect;
 pub mod export;
 pub mod file;
+pub mod keep;
 mod load;
 mod obj;
 mod range;

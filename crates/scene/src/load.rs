@@ -37,7 +37,12 @@ impl Scene {
 
     /// The title alone, without building anything.
     pub fn title(path: &Path) -> Result<String, SceneError> {
-        Ok(Source::read(path)?.parse::<Self>()?.title)
+        Ok(Self::parse(path)?.title)
+    }
+
+    /// The tables alone, without building anything: enough to draw a run again.
+    pub fn parse(path: &Path) -> Result<Self, SceneError> {
+        Source::read(path)?.parse()
     }
 
     fn build(&self, source: &Source) -> Result<Built, SceneError> {

@@ -8,6 +8,7 @@ use crate::checkpoint::{Checkpoint, CheckpointRef};
 use crate::error::SceneError;
 use crate::expect::Evidence;
 use crate::file::Scene;
+use crate::keep::{self, Kept};
 use crate::load::Built;
 use crate::summary::Summary;
 use crate::tally::{Tally, plastic_strains};
@@ -183,8 +184,9 @@ impl Output {
     fn create(folder: &Path, scene: &str, fps: f64, simulation: &Simulation) -> Result<Self, RunError> {
         std::fs::create_dir_all(folder).map_err(file_error(folder))?;
         // An earlier result must not look like this one's.
-        for name in FILES.into_iter().chain(["summary.json", "checkpoint.bin", "cloth.usda"]) {
-            for path in [folder.join(name), Self::part(folder, name)] {
+        let own = FILES.into_iter().chain(["summary.json", "checkpoint.bin", "cloth.usda"]).map(String::from);
+        for name in own.chain(keep::made_from(folder)) {
+            for path in [folder.join(&name), Self::part(folder, &name)] {
                 match std::fs::remove_file(&path) {
                     Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(file_error(&path)(e)),
                     _ => {}
@@ -286,6 +288,7 @@ pub fn run(
 ) -> Result<Summary, RunError> {
     let began = Instant::now();
     let (scene, built) = Scene::read(path)?;
+    let kept = Kept::read(path, &scene)?;
     let other_onset = other_onset(path, &scene)?;
     let Built { mut simulation, steps_per_frame, frame_count, .. } = built;
     let last = options.frames.map_or(frame_count, |n| n.saturating_sub(1).min(frame_count));
@@ -301,6 +304,7 @@ pub fn run(
         (output, tally, first) =
             (Output::create(&options.folder, name, scene.time.fps, &simulation)?, Tally::new(&simulation), 0);
     }
+    kept.write(&options.folder).map_err(|(path, e)| file_error(&path)(e))?;
     for index in first..=last {
         if index > 0 {
             for _ in 0..steps_per_frame {

@@ -205,7 +205,7 @@ const TABLES: [(&str, &str); 3] = [
 
 /// Lists of fixed length, with the lengths of the list and of the lists in it; zero is any. (Serde stops reading a
 /// list when it has what it needs, so a fourth coordinate would go unnoticed.)
-const LENGTHS: [(&str, &[usize]); 16] = [
+const LENGTHS: [(&str, &[usize]); 17] = [
     ("size", &[2]),
     ("nodes", &[2]),
     ("near", &[2]),
@@ -213,6 +213,7 @@ const LENGTHS: [(&str, &[usize]); 16] = [
     ("path", &[0, 2]),
     ("direction", &[2]),
     ("gravity", &[3]),
+    ("at", &[2]),
     ("origin", &[3]),
     ("weft", &[3]),
     ("warp", &[3]),
