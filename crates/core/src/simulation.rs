@@ -124,7 +124,6 @@ pub struct Simulation {
     log: ChangeLog,
     events: Vec<Event>,
     described: usize,
-    force: Vec<Vec3>,
     start: (Vec<Vec3>, Vec<Vec3>),
 }
 
@@ -159,7 +158,6 @@ impl Simulation {
             log: ChangeLog::new(),
             events: Vec::new(),
             described: 0,
-            force: Vec::new(),
             start: Default::default(),
         }
     }
@@ -390,10 +388,10 @@ impl Simulation {
 
     /// Evaluates the forces once more and notes the load on every grip.
     pub fn weigh_grips(&mut self) {
-        self.force.resize(self.cloth.x.len(), Vec3::ZERO);
-        self.forces.evaluate(&self.cloth, &self.cloth.x, &self.cloth.v, &mut self.force);
+        let mut force = vec![Vec3::ZERO; self.cloth.x.len()];
+        self.forces.evaluate(&self.cloth, &self.cloth.x, &self.cloth.v, &mut force);
         for grip in &mut self.grips {
-            grip.weigh(&self.force);
+            grip.weigh(&force);
         }
     }
 

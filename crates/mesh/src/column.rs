@@ -36,6 +36,15 @@ impl<I: Id, T> Column<I, T> {
         (0..self.rows.len()).map(I::new)
     }
 
+    /// Grows to `len` rows, each made from its id; never shrinks. A large table takes no more memory than its rows.
+    pub fn extend_to(&mut self, len: usize, make: impl Fn(I) -> T) {
+        let known = self.rows.len();
+        if known == 0 {
+            self.rows.reserve_exact(len);
+        }
+        self.rows.extend((known..len).map(|i| make(I::new(i))));
+    }
+
     /// Grows to `len` rows, filling with `value`; never shrinks.
     pub fn grow(&mut self, len: usize, value: T)
     where

@@ -156,9 +156,7 @@ impl Criterion for SeparationTensor {
         self.seen.round = self.seen.round.wrapping_add(1);
         self.seen.last.grow(view.cloth.mesh.node_count(), 0);
         if self.form == Form::Normalised {
-            for i in self.fits.len()..view.cloth.mesh.node_count() {
-                self.fits.push(Fit::of(view.cloth, NodeId::new(i)));
-            }
+            self.fits.extend_to(view.cloth.mesh.node_count(), |n| Fit::of(view.cloth, n));
         }
         for e in view.cloth.mesh.edges().filter(|&e| view.fields.edge_strain[e] > gate) {
             for n in view.cloth.mesh.edge_nodes(e) {

@@ -99,9 +99,7 @@ impl Fields {
         for &e in touched.edges.iter().filter(|e| e.index() < known) {
             self.spans[e] = span(e);
         }
-        for i in known..cloth.mesh.edge_count() {
-            self.spans.push(span(EdgeId::new(i)));
-        }
+        self.spans.extend_to(cloth.mesh.edge_count(), span);
         self.edge_strain.grow(self.spans.len(), 0.0);
     }
 
