@@ -1,7 +1,7 @@
 //! From a scene file to a simulation: everything is checked here, before anything runs.
 
 use crate::error::SceneError;
-use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, ModelKind, OpeningKind, Scene, Side, Where};
+use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
 use ripstop::grip::{Grip, Key};
 use ripstop::integrator::{Euler, Integrator, Midpoint, Rk4};
@@ -50,8 +50,10 @@ impl Scene {
         };
         let grips = self.grips(source, &mut cloth, bounds)?;
         let tearing = self.tearing(source, bounds, &cloth, &grips)?;
-        let ModelKind::Springs {} = self.model;
-        let mut potentials = model::springs(&self.fabric, &cloth);
+        let mut potentials = match self.model.elasticity(&self.fabric) {
+            None => model::springs(&self.fabric, &cloth),
+            Some(elasticity) => model::membrane(&self.fabric, elasticity, &cloth),
+        };
         potentials.extend(self.surroundings().loads(&cloth));
         let integrator: Box<dyn Integrator> = match self.integrator {
             IntegratorKind::Euler {} => Box::new(Euler::default()),

@@ -17,6 +17,12 @@ impl Scene {
         self.fabric.check().map_err(|(key, cause)| {
             source.fault(&["fabric", key], cause, "see `fabric` in docs/scenes.md for usual values")
         })?;
+        if let Some(elasticity) = self.model.elasticity(&self.fabric) {
+            elasticity.check().map_err(|(key, cause)| {
+                let advice = "a constant that is left out follows from `fabric.stretch` and `fabric.shear`";
+                source.fault(&["model", "membrane", key], cause, advice)
+            })?;
+        }
         self.validate_place(source)?;
         self.validate_air(source)?;
         self.validate_grips(source)?;

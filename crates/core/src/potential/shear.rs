@@ -11,11 +11,11 @@
 //! | A | | m² | material area of the face |
 //!
 //! Source: Phillips 2008 eqs. 12–14, where κ is one constant for all corners. The three corners of a face are
-//! one element.
+//! one element. Stiffness: κ Σ ∇α ∇αᵀ over the three corners (Gauss-Newton), positive semi-definite and exact at rest.
 
-use super::{Element, Row};
+use super::{Element, Row, Tangent};
 use crate::cloth::Cloth;
-use crate::math::{Vec3, angle, inverse_or_zero};
+use crate::math::{Mat3, Vec3, angle, inverse_or_zero, outer};
 use ripstop_mesh::FaceId;
 
 /// Springs on corner angles.
@@ -54,6 +54,7 @@ fn squares(edge: &[Vec3; 3]) -> [f64; 3] {
 impl Element<3, 6> for Shear {
     type Key = FaceId;
     const NAME: &'static str = "shear";
+    const STIFF: bool = true;
 
     fn row(&self, cloth: &Cloth, f: FaceId) -> Option<Row<3, 6>> {
         let uv = cloth.mesh.face_uv(f);
@@ -97,6 +98,33 @@ impl Element<3, 6> for Shear {
         [push[2] - push[0], push[0] - push[1], push[1] - push[2]]
     }
 
+    #[inline(always)]
+    fn tangent(&self, rest: &Angles, x: &[Vec3; 3], per_x: f64, _per_v: f64) -> Tangent<3> {
+        let edge = edges(x);
+        let length_squared = squares(&edge);
+        let normal = edge[0].cross(edge[1]);
+        let unit = normal * inverse_or_zero(normal.length());
+        // How edge k turns when its head moves; its tail turns it the other way.
+        let mut turn = [Vec3::ZERO; 3];
+        for k in 0..3 {
+            turn[k] = unit.cross(edge[k]) * inverse_or_zero(length_squared[k]);
+        }
+        let mut stiffness = [[Mat3::ZERO; 3]; 3];
+        for (k, next, last) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+            // The angle at corner k opens when edge k − 1 turns ahead of edge k.
+            let mut slope = [Vec3::ZERO; 3];
+            slope[last] = -turn[last];
+            slope[next] = -turn[k];
+            slope[k] = turn[last] + turn[k];
+            for i in 0..3 {
+                for j in 0..3 {
+                    stiffness[i][j] += outer(slope[i], slope[j]) * (per_x * rest[4]);
+                }
+            }
+        }
+        stiffness
+    }
+
     fn bounds(&self, rest: &Angles) -> (f64, f64) {
         // Each of three corners: moment κ per radian, lever and response both 1/|e|, on both edges.
         (12.0 * rest[4] / rest[5], 0.0)
@@ -128,6 +156,8 @@ mod tests {
     fn a_larger_copy_is_not_sheared() {
         let angle = |k: usize| (X[(k + 1) % 3] - X[k]).angle_between(X[(k + 2) % 3] - X[k]);
         let rest = rest(angle(0), angle(1));
+        laws::stiffness_is_the_slope(&Shear { stiffness: 1.0 }, &rest, X, 30.0);
+        laws::stiffness_never_pushes(&Shear { stiffness: 1.0 }, &rest, X.map(|p| p * Vec3::new(0.7, 1.4, 1.0)), 30.0);
         let moved = X.map(|p| rotate(p * 1.3, Vec3::Z, 0.4) + Vec3::ONE);
         assert!(Shear { stiffness: 1.0 }.energy(&rest, &moved) < 1e-20);
     }

@@ -17,13 +17,16 @@
 //! equilateral triangles k = √3/2 · E, which is exactly a sheet of Young's modulus E and Poisson's ratio 1/3. Stiffness
 //! belongs to the half-edge: a lip keeps its own half, so opening an edge keeps the energy.
 //!
+//! Stiffness: k ê êᵀ + k max(0, 1 − l₀/l) (I − ê êᵀ), exact while stretched; the clamp leaves out what a compressed spring
+//! gives away by turning aside, so that the matrix stays positive semi-definite. Damping: d ê êᵀ, exact.
+//!
 //! Limits: Poisson's ratio is that of the lattice, about 1/3; a square grid with its diagonals is a fifth stiffer along its threads
 //! than `stretch` says, an irregular mesh within a few percent of it.
 
-use super::{Element, Row};
+use super::{Element, Row, Tangent};
 use crate::cloth::Cloth;
 use crate::fabric::Fabric;
-use crate::math::{Vec3, inverse_or_zero};
+use crate::math::{Mat3, Vec3, inverse_or_zero, outer};
 use ripstop_mesh::EdgeId;
 
 /// Damped springs along the edges.
@@ -47,6 +50,7 @@ type Spring = [f64; 3];
 impl Element<2, 3> for Stretch {
     type Key = EdgeId;
     const NAME: &'static str = "stretch";
+    const STIFF: bool = true;
 
     fn row(&self, cloth: &Cloth, e: EdgeId) -> Option<Row<2, 3>> {
         let mesh = &cloth.mesh;
@@ -69,6 +73,18 @@ impl Element<2, 3> for Stretch {
         let unit = along * inverse_or_zero(length);
         let pull = unit * (stiffness * (length - rest) + damping * (v[1] - v[0]).dot(unit));
         [pull, -pull]
+    }
+
+    #[inline(always)]
+    fn tangent(&self, &[rest, stiffness, damping]: &Spring, x: &[Vec3; 2], per_x: f64, per_v: f64) -> Tangent<2> {
+        let along = x[1] - x[0];
+        let length = along.length();
+        let inverse = inverse_or_zero(length);
+        let unit = along * inverse;
+        let across = per_x * stiffness * (1.0 - rest * inverse).max(0.0);
+        let both = outer(unit, unit) * (per_x * stiffness + per_v * damping - across)
+            + Mat3::from_diagonal(Vec3::splat(across));
+        [[both, -both], [-both, both]]
     }
 
     fn bounds(&self, &[_, stiffness, damping]: &Spring) -> (f64, f64) {
@@ -94,6 +110,10 @@ mod tests {
         laws::force_is_the_gradient(&stretch, &SPRING, X, 50.0);
         let v = [Vec3::new(0.3, -1.0, 0.0), Vec3::new(-0.5, 0.2, 0.9)];
         laws::balanced(X, stretch.force(&SPRING, &X, &v), 50.0);
+        laws::stiffness_is_the_slope(&stretch, &SPRING, X, 50.0);
+        laws::damping_is_the_slope(&stretch, &SPRING, X, 2.0);
+        let short = [X[0], X[0] + (X[1] - X[0]) * 0.3];
+        laws::stiffness_never_pushes(&stretch, &SPRING, short, 50.0);
     }
 
     #[test]

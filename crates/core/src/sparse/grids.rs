@@ -1,0 +1,166 @@
+//! From fine to coarse: a grid in material space, three times as wide, with bilinear weights.
+//!
+//! A_c = Pᵀ A P (Galerkin), where row i of P has the weights of point i in the four corners of its cell. Held points have no
+//! weights: corrections from coarser grids don't move them. Grid points that no weight reaches are left out.
+
+use super::{BlockMatrix, Pattern};
+use crate::math::{Mat3, Vec2, Vec3};
+
+/// How much wider a grid is than the points below it.
+const COARSENING: f64 = 3.0;
+
+/// One step from fine to coarse.
+pub struct Transfer {
+    /// Weights of every finer point; unused ones are zero.
+    weights: Vec<[(u32, f64); 4]>,
+    /// Coarse columns that row `i` of A P has: `columns[start[i]..start[i + 1]]`, sorted.
+    start: Vec<u32>,
+    /// For every finer block the places among those columns of its column's four weights.
+    slots: Vec<[u8; 4]>,
+    /// For every finer row, four times the places in the coarse matrix of its columns.
+    places: Vec<u32>,
+}
+
+/// A grid over points that have no material coordinates further apart than this many cells is refused.
+const MOST_CELLS: f64 = 1e8;
+
+impl Transfer {
+    /// The grid over points `uv`, `spacing` apart, that `matrix` couples; `None` if it would be no smaller. Also the places
+    /// of its points and its matrix, yet without numbers.
+    pub fn new(
+        matrix: &BlockMatrix,
+        uv: &[Vec2],
+        free: impl Fn(usize) -> bool,
+        spacing: f64,
+    ) -> Option<(Self, Vec<Vec2>, BlockMatrix)> {
+        let (low, high) = uv.iter().fold((Vec2::MAX, Vec2::MIN), |(low, high), &p| (low.min(p), high.max(p)));
+        let cell = COARSENING * spacing;
+        // Cells that fit the sheet exactly, so that its borders lie on grid lines.
+        let cells = ((high - low) / cell).round().max(Vec2::ONE);
+        if !(cells.x * cells.y < MOST_CELLS) {
+            return None;
+        }
+        let width = ((high - low) / cells).max(Vec2::splat(f64::MIN_POSITIVE));
+        let across = cells.x as usize + 1;
+        let mut used = vec![u32::MAX; across * (cells.y as usize + 1)];
+        let mut weights = Vec::with_capacity(uv.len());
+        for (i, &p) in uv.iter().enumerate() {
+            let at = (p - low) / width;
+            let corner = at.floor().min(cells - Vec2::ONE).max(Vec2::ZERO);
+            let (t, first) = (at - corner, corner.y as usize * across + corner.x as usize);
+            let mut four = [(0, 0.0); 4];
+            if free(i) {
+                let (s, u) = (t.x.clamp(0.0, 1.0), t.y.clamp(0.0, 1.0));
+                let all =
+                    [(0, (1.0 - s) * (1.0 - u)), (1, s * (1.0 - u)), (across, (1.0 - s) * u), (across + 1, s * u)];
+                for (four, (offset, weight)) in four.iter_mut().zip(all) {
+                    // Weights that are rounding errors would make unknowns of their own.
+                    if weight > 1e-9 {
+                        *four = ((first + offset) as u32, weight);
+                        used[first + offset] = 0;
+                    }
+                }
+            }
+            weights.push(four);
+        }
+        let mut points = Vec::new();
+        for (k, number) in used.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
+            *number = points.len() as u32;
+            points.push(low + width * Vec2::new((k % across) as f64, (k / across) as f64));
+        }
+        if points.is_empty() || 2 * points.len() > uv.len() {
+            return None;
+        }
+        weights.iter_mut().flatten().filter(|w| w.1 > 0.0).for_each(|w| w.0 = used[w.0 as usize]);
+        let (transfer, coarse) =
+            Self { weights, start: vec![0], slots: Vec::new(), places: Vec::new() }.link(matrix, points.len());
+        Some((transfer, points, coarse))
+    }
+
+    /// Finds the pattern of the coarse matrix, and where everything goes.
+    fn link(mut self, matrix: &BlockMatrix, count: usize) -> (Self, BlockMatrix) {
+        let mut pattern = Pattern::new(count);
+        let mut columns: Vec<u32> = Vec::new();
+        let reached = |i: usize| self.weights[i].iter().filter(|w| w.1 > 0.0).map(|w| w.0);
+        for i in 0..matrix.row_count() {
+            let first = columns.len();
+            columns.extend(matrix.row(i).0.iter().flat_map(|&j| reached(j as usize)));
+            columns[first..].sort_unstable();
+            let mut kept = first;
+            for k in first..columns.len() {
+                if k == first || columns[k] != columns[kept - 1] {
+                    columns[kept] = columns[k];
+                    kept += 1;
+                }
+            }
+            columns.truncate(kept);
+            let row = &columns[first..];
+            assert!(row.len() < 256, "a node that pulls at more than 256 grid points");
+            for &j in matrix.row(i).0 {
+                let place = |w: (u32, f64)| row.binary_search(&w.0).unwrap_or(0) as u8;
+                self.slots.push(self.weights[j as usize].map(place));
+            }
+            reached(i).for_each(|a| pattern.add_row(a as usize, row));
+            self.start.push(columns.len() as u32);
+        }
+        let coarse = BlockMatrix::new(pattern);
+        for i in 0..matrix.row_count() {
+            let row = &columns[self.start[i] as usize..self.start[i + 1] as usize];
+            for (a, w) in self.weights[i] {
+                self.places
+                    .extend(row.iter().map(|&b| if w > 0.0 { coarse.find(a as usize, b as usize) as u32 } else { 0 }));
+            }
+        }
+        (self, coarse)
+    }
+
+    /// coarse = Pᵀ fine P.
+    pub fn project(&self, fine: &BlockMatrix, coarse: &mut BlockMatrix) {
+        coarse.clear();
+        let mut sums = [Mat3::ZERO; 256];
+        let mut slots = self.slots.iter();
+        for i in 0..fine.row_count() {
+            let (first, count) = (self.start[i] as usize, (self.start[i + 1] - self.start[i]) as usize);
+            let (columns, blocks) = fine.row(i);
+            let row_weights = &self.weights[i];
+            if row_weights.iter().all(|w| w.1 == 0.0) {
+                slots.by_ref().take(columns.len()).for_each(drop);
+                continue;
+            }
+            let sums = &mut sums[..count];
+            sums.fill(Mat3::ZERO);
+            for ((&j, block), slot) in columns.iter().zip(blocks).zip(slots.by_ref()) {
+                for (&(_, weight), &slot) in self.weights[j as usize].iter().zip(slot) {
+                    if weight > 0.0 {
+                        sums[slot as usize] += *block * weight;
+                    }
+                }
+            }
+            for (k, &(_, weight)) in row_weights.iter().enumerate().filter(|(_, w)| w.1 > 0.0) {
+                let places = &self.places[4 * first + k * count..4 * first + (k + 1) * count];
+                for (&place, sum) in places.iter().zip(&*sums) {
+                    coarse.add_at(place as usize, *sum * weight);
+                }
+            }
+        }
+    }
+
+    /// coarse = Pᵀ fine.
+    pub fn restrict(&self, fine: &[Vec3], coarse: &mut [Vec3]) {
+        coarse.fill(Vec3::ZERO);
+        for (weights, value) in self.weights.iter().zip(fine) {
+            for &(a, weight) in weights {
+                coarse[a as usize] += *value * weight;
+            }
+        }
+    }
+
+    /// fine += P coarse.
+    pub fn add_prolonged(&self, coarse: &[Vec3], fine: &mut [Vec3]) {
+        crate::parallel::for_each(fine, |i, value| {
+            for &(a, weight) in &self.weights[i] {
+                *value += coarse[a as usize] * weight;
+            }
+        });
+    }
+}

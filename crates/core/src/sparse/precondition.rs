@@ -1,0 +1,225 @@
+//! Preconditioners: cheap approximations of A⁻¹.
+//!
+//! | kind | what | when |
+//! |---|---|---|
+//! | `jacobi` | inverse of the diagonal blocks | small steps, soft cloth |
+//! | `ssor` | a sweep of Gauss-Seidel forward and one backward | a few hundred nodes |
+//! | `grids` | the same sweeps around a correction from ever coarser grids in material space (V-cycle) | the default |
+//!
+//! Sweeps go over domains of fixed size, each taking new values of its own rows and old ones of others: the same bits for any
+//! number of threads, and symmetric, since the backward sweep is the forward one's adjoint.
+//!
+//! Grids: each three times as wide as the points below, bilinear weights, Galerkin matrices, until few points are left, for which
+//! Cholesky's factors are taken. Limits: the grids know nothing of cuts: nodes on both sides of a slit share their grid points, so
+//! the more slits the more iterations (never a wrong answer). Material coordinates must be flat.
+
+use super::BlockMatrix;
+use super::dense::Dense;
+use super::grids::Transfer;
+use crate::cloth::Cloth;
+use crate::math::{Mat3, Vec2, Vec3};
+use crate::parallel;
+use serde::Deserialize;
+
+/// Which approximation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PreconditionerKind {
+    /// Diagonal blocks.
+    Jacobi,
+    /// Sweeps.
+    Ssor,
+    /// Sweeps and coarser grids.
+    #[default]
+    Grids,
+}
+
+/// Rows that one sweep goes over in order.
+const DOMAIN: usize = 1024;
+
+/// So few points are solved directly.
+const FEW: usize = 40;
+
+/// A preconditioner and its tables.
+#[derive(Default)]
+pub struct Preconditioner {
+    /// Which approximation.
+    pub kind: PreconditionerKind,
+    fine: Sweeps,
+    grids: Vec<Grid>,
+    few: Dense,
+}
+
+/// A coarser level.
+struct Grid {
+    below: Transfer,
+    matrix: BlockMatrix,
+    sweeps: Sweeps,
+    r: Vec<Vec3>,
+    z: Vec<Vec3>,
+}
+
+impl Preconditioner {
+    /// One of this kind, which must be linked before use.
+    pub fn new(kind: PreconditionerKind) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
+    /// Builds what depends on topology and on which nodes are held.
+    pub fn link(&mut self, matrix: &BlockMatrix, cloth: &Cloth) {
+        self.grids.clear();
+        if self.kind != PreconditionerKind::Grids {
+            return;
+        }
+        let mut uv: Vec<Vec2> = cloth.mesh.nodes().map(|n| cloth.mesh.node_uv(n)).collect();
+        let mut spacing = (cloth.mesh.area().abs() / uv.len() as f64).sqrt();
+        loop {
+            let (above, held) = match self.grids.last() {
+                None => (matrix, Some(&cloth.inverse_mass)),
+                Some(grid) => (&grid.matrix, None),
+            };
+            if above.row_count() <= FEW {
+                break;
+            }
+            let free = |i: usize| held.is_none_or(|inverse_mass| inverse_mass.as_ref()[i] > 0.0);
+            let Some((below, points, coarse)) = Transfer::new(above, &uv, free, spacing) else { break };
+            let count = points.len();
+            self.grids.push(Grid {
+                below,
+                matrix: coarse,
+                sweeps: Sweeps::default(),
+                r: vec![Vec3::ZERO; count],
+                z: vec![Vec3::ZERO; count],
+            });
+            uv = points;
+            spacing *= 3.0;
+        }
+    }
+
+    /// Follows the numbers of the matrix.
+    pub fn prepare(&mut self, matrix: &BlockMatrix) {
+        self.fine.prepare(matrix);
+        let direct = self.direct();
+        let mut above = matrix;
+        for grid in &mut self.grids {
+            grid.below.project(above, &mut grid.matrix);
+            grid.sweeps.prepare(&grid.matrix);
+            above = &grid.matrix;
+        }
+        if direct {
+            self.few.factor(above);
+        }
+    }
+
+    /// The coarsest grid is solved directly.
+    fn direct(&self) -> bool {
+        self.grids.last().is_some_and(|grid| grid.matrix.row_count() <= FEW)
+    }
+
+    /// z = B r.
+    pub fn apply(&mut self, matrix: &BlockMatrix, r: &[Vec3], z: &mut [Vec3]) {
+        if self.kind == PreconditionerKind::Jacobi {
+            return parallel::for_each(z, |i, z| *z = self.fine.inverse[i] * r[i]);
+        }
+        let direct = self.direct();
+        let Self { fine, grids, few, .. } = self;
+        cycle(matrix, fine, r, z, grids, direct.then_some(few));
+    }
+}
+
+/// One V-cycle from this level down and up again.
+fn cycle(
+    matrix: &BlockMatrix,
+    sweeps: &mut Sweeps,
+    r: &[Vec3],
+    z: &mut [Vec3],
+    coarser: &mut [Grid],
+    few: Option<&mut Dense>,
+) {
+    sweeps.forward(matrix, r, z);
+    if let Some((grid, coarser)) = coarser.split_first_mut() {
+        sweeps.remainder(matrix, z);
+        grid.below.restrict(&sweeps.spare, &mut grid.r);
+        match few {
+            Some(few) if coarser.is_empty() => few.solve(&grid.r, &mut grid.z),
+            few => cycle(&grid.matrix, &mut grid.sweeps, &grid.r, &mut grid.z, coarser, few),
+        }
+        grid.below.add_prolonged(&grid.z, z);
+    }
+    sweeps.backward(matrix, r, z);
+}
+
+/// Sweeps of Gauss-Seidel over one matrix.
+#[derive(Default)]
+struct Sweeps {
+    /// Inverse of every diagonal block.
+    inverse: Vec<Mat3>,
+    spare: Vec<Vec3>,
+}
+
+impl Sweeps {
+    fn prepare(&mut self, matrix: &BlockMatrix) {
+        self.inverse.resize(matrix.row_count(), Mat3::ZERO);
+        self.spare.resize(matrix.row_count(), Vec3::ZERO);
+        parallel::for_each(&mut self.inverse, |i, inverse| {
+            let (block, made) = (matrix.diagonal(i), matrix.diagonal(i).inverse());
+            *inverse = if block.determinant() > 0.0 && made.is_finite() { made } else { Mat3::ZERO };
+        });
+    }
+
+    /// From zero: z = (D + L)⁻¹ r, with L the blocks below the diagonal within a domain.
+    fn forward(&self, matrix: &BlockMatrix, r: &[Vec3], z: &mut [Vec3]) {
+        parallel::for_each_chunk(z, DOMAIN, |first, z| {
+            for k in 0..z.len() {
+                let (columns, blocks) = matrix.row(first + k);
+                let mut rest = r[first + k];
+                for (&j, block) in columns.iter().zip(blocks) {
+                    let j = j as usize;
+                    if j >= first + k {
+                        break;
+                    }
+                    if j >= first {
+                        rest -= *block * z[j - first];
+                    }
+                }
+                z[k] = self.inverse[first + k] * rest;
+            }
+        });
+    }
+
+    /// After a forward sweep, spare = r − A z: what D and L have done is done, so only the others are left.
+    fn remainder(&mut self, matrix: &BlockMatrix, z: &[Vec3]) {
+        parallel::for_each_chunk(&mut self.spare, DOMAIN, |first, spare| {
+            for (k, spare) in spare.iter_mut().enumerate() {
+                let (columns, blocks) = matrix.row(first + k);
+                let mut rest = Vec3::ZERO;
+                for (&j, block) in columns.iter().zip(blocks) {
+                    if (j as usize) < first || j as usize > first + k {
+                        rest -= *block * z[j as usize];
+                    }
+                }
+                *spare = rest;
+            }
+        });
+    }
+
+    /// z ← z + (D + Lᵀ)⁻¹ (r − A z).
+    fn backward(&mut self, matrix: &BlockMatrix, r: &[Vec3], z: &mut [Vec3]) {
+        let Self { inverse, spare } = self;
+        let old = &*z;
+        parallel::for_each_chunk(spare, DOMAIN, |first, new| {
+            for k in (0..new.len()).rev() {
+                let (columns, blocks) = matrix.row(first + k);
+                let mut rest = r[first + k];
+                for (&j, block) in columns.iter().zip(blocks) {
+                    let j = j as usize;
+                    let inside = j > first + k && j < first + new.len();
+                    let value = if inside { new[j - first] } else { old[j] };
+                    rest -= if j == first + k { Vec3::ZERO } else { *block * value };
+                }
+                new[k] = inverse[first + k] * rest;
+            }
+        });
+        z.copy_from_slice(spare);
+    }
+}
