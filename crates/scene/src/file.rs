@@ -5,6 +5,7 @@
 
 use crate::expect::Expect;
 use ripstop::criterion::Form;
+use ripstop::integrator::ImplicitSettings;
 use ripstop::plastic::Plasticity;
 use ripstop::potential::Elasticity;
 use ripstop::tear::Policy;
@@ -184,6 +185,8 @@ pub enum IntegratorKind {
     Midpoint {},
     /// Runge-Kutta of order 4.
     Rk4 {},
+    /// Implicit Euler.
+    Implicit(ImplicitSettings),
 }
 
 impl Default for IntegratorKind {

@@ -4,7 +4,7 @@ use crate::error::SceneError;
 use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
 use ripstop::grip::{Grip, Key};
-use ripstop::integrator::{Euler, Integrator, Midpoint, Rk4};
+use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Rk4};
 use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
@@ -59,6 +59,7 @@ impl Scene {
             IntegratorKind::Euler {} => Box::new(Euler::default()),
             IntegratorKind::Midpoint {} => Box::new(Midpoint::default()),
             IntegratorKind::Rk4 {} => Box::new(Rk4::default()),
+            IntegratorKind::Implicit(settings) => Box::new(Implicit::new(settings)),
         };
         let steps_per_frame = (1.0 / (self.time.fps * self.time.step)).ceil().max(1.0) as u64;
         let h = 1.0 / (self.time.fps * steps_per_frame as f64);
@@ -225,7 +226,7 @@ fn stable(source: &Source, integrator: &str, h: f64, limit: f64) -> Result<Vec<S
         return Err(source.fault(
             &["time", "step"],
             says,
-            format!("set `step` to {limit:.1e} or less, or make the fabric softer or the mesh coarser"),
+            format!("set `step` to {limit:.1e} or less, or take `integrator.implicit`, or make the fabric softer or the mesh coarser"),
         ));
     }
     Ok(vec![format!("{says}; it may blow up")])

@@ -21,7 +21,7 @@ pub struct Transfer {
     places: Vec<u32>,
 }
 
-/// A grid over points that have no material coordinates further apart than this many cells is refused.
+/// More cells than any sheet has: material coordinates far apart, with nothing between.
 const MOST_CELLS: f64 = 1e8;
 
 impl Transfer {
@@ -37,7 +37,8 @@ impl Transfer {
         let cell = COARSENING * spacing;
         // Cells that fit the sheet exactly, so that its borders lie on grid lines.
         let cells = ((high - low) / cell).round().max(Vec2::ONE);
-        if !(cells.x * cells.y < MOST_CELLS) {
+        let count = cells.x * cells.y;
+        if count.is_nan() || count > MOST_CELLS {
             return None;
         }
         let width = ((high - low) / cells).max(Vec2::splat(f64::MIN_POSITIVE));
