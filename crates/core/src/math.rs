@@ -10,6 +10,10 @@ pub type Real = f64;
 pub type Vec3 = DVec3;
 /// Derivatives of vectors by vectors.
 pub type Mat3 = DMat3;
+/// Single precision, for preconditioners: half the memory to go through.
+pub type Vec3f = glam::Vec3;
+/// Single precision, as [`Vec3f`].
+pub type Mat3f = glam::Mat3;
 pub use ripstop_mesh::Vec2;
 
 /// Angle of the vector (x, y) [rad], by libm: same bits everywhere.

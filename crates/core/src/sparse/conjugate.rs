@@ -3,11 +3,13 @@
 //! x ← x + α p,  r ← r − α A p,  α = rᵀz / pᵀAp;  z = B r,  p ← z + (rᵀz)ₙₑᵥ/(rᵀz)ₒₗ p, until |r| ≤ tolerance · |b|
 //!
 //! Source: Baraff and Witkin 1998 §5 without their filter: rows of held nodes are [made trivial](super::BlockMatrix::hold)
-//! instead, which comes to the same. Sums go over chunks of fixed size, so the number of threads changes no bit. A matrix
-//! that turns out not to be positive definite (pᵀAp ≤ 0) ends the solve, and the answer says so.
+//! instead, which comes to the same. Deviation: iterations are in single precision, around them b − A x is computed in double
+//! precision and solved for anew until it is small enough; so any tolerance is reached, and the answer about it is true. Sums go
+//! over chunks of fixed size in double precision, so the number of threads changes no bit. A matrix that turns out not to be
+//! positive definite (pᵀAp ≤ 0) ends the solve, and the answer says so.
 
 use super::{BlockMatrix, Preconditioner};
-use crate::math::Vec3;
+use crate::math::{Vec3, Vec3f};
 use crate::parallel;
 
 /// How a solve went.
@@ -24,14 +26,22 @@ pub struct Solved {
 /// Vectors that solves use one after the other.
 #[derive(Default)]
 pub struct Conjugate {
-    r: Vec<Vec3>,
-    z: Vec<Vec3>,
-    p: Vec<Vec3>,
-    ap: Vec<Vec3>,
+    left: Vec<Vec3>,
+    x: Vec<Vec3f>,
+    r: Vec<Vec3f>,
+    z: Vec<Vec3f>,
+    p: Vec<Vec3f>,
+    ap: Vec<Vec3f>,
 }
 
-fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
-    parallel::sum(a.len(), |i| a[i].dot(b[i]))
+/// What single precision can be asked for at once.
+const SINGLE: f64 = 1e-4;
+
+/// Aim a little below the goal, so that rounding doesn't cost another round.
+const MARGIN: f64 = 0.9;
+
+fn dot(a: &[Vec3f], b: &[Vec3f]) -> f64 {
+    parallel::sum(a.len(), |i| a[i].as_dvec3().dot(b[i].as_dvec3()))
 }
 
 impl Conjugate {
@@ -45,43 +55,62 @@ impl Conjugate {
         x: &mut [Vec3],
         (tolerance, limit): (f64, u32),
     ) -> Solved {
-        let Self { r, z, p, ap } = self;
-        for buffer in [&mut *r, &mut *z, &mut *p, &mut *ap] {
-            buffer.resize(b.len(), Vec3::ZERO);
+        for buffer in [&mut self.x, &mut self.r, &mut self.z, &mut self.p, &mut self.ap] {
+            buffer.resize(b.len(), Vec3f::ZERO);
         }
+        self.left.clear();
+        self.left.extend_from_slice(b);
         x.fill(Vec3::ZERO);
-        let size = dot(b, b).sqrt();
-        if size == 0.0 {
-            return Solved { converged: true, ..Solved::default() };
-        }
-        r.copy_from_slice(b);
-        preconditioner.apply(a, r, z);
-        p.copy_from_slice(z);
-        let mut rz = dot(r, z);
-        let mut solved = Solved { residual: 1.0, ..Solved::default() };
-        while solved.iterations < limit {
-            a.multiply(p, ap);
-            let curvature = dot(p, ap);
-            // Also if it is no number.
-            if !(curvature > 0.0 && rz > 0.0) {
+        let norm = |r: &[Vec3]| parallel::sum(r.len(), |i| r[i].length_squared()).sqrt();
+        let size = norm(b);
+        let mut solved = Solved { residual: 1.0, converged: size == 0.0, ..Solved::default() };
+        while !solved.converged && solved.iterations < limit {
+            let scale = solved.residual * size;
+            let left = &self.left;
+            parallel::for_each(&mut self.r, |i, r| *r = (left[i] / scale).as_vec3());
+            let goal = (MARGIN * tolerance / solved.residual).max(SINGLE);
+            let taken = self.iterate(preconditioner, goal, limit - solved.iterations);
+            solved.iterations += taken;
+            let step = &self.x;
+            parallel::for_each(x, |i, x| *x += step[i].as_dvec3() * scale);
+            let x = &*x;
+            parallel::for_each(&mut self.left, |i, left| *left = b[i] - a.row_times(i, x));
+            let before = std::mem::replace(&mut solved.residual, norm(&self.left) / size);
+            solved.converged = solved.residual <= tolerance;
+            // Rounds that don't help won't help again.
+            if taken == 0 || !solved.residual.is_finite() || solved.residual > MARGIN * before {
                 break;
             }
-            let alpha = rz / curvature;
+        }
+        solved
+    }
+
+    /// Solves for `r`, of norm one, from x = 0 until its norm is `goal`. Returns the iterations taken.
+    fn iterate(&mut self, preconditioner: &mut Preconditioner, goal: f64, limit: u32) -> u32 {
+        let Self { x, r, z, p, ap, .. } = self;
+        x.fill(Vec3f::ZERO);
+        preconditioner.apply(r, z);
+        p.copy_from_slice(z);
+        let mut rz = dot(r, z);
+        for taken in 0..limit {
+            preconditioner.fine.multiply(p, ap);
+            let curvature = dot(p, ap);
+            if !(curvature > 0.0 && rz > 0.0 && rz.is_finite()) {
+                return taken;
+            }
+            let alpha = (rz / curvature) as f32;
             parallel::for_each_pair(x, r, |i, x, r| {
                 *x += p[i] * alpha;
                 *r -= ap[i] * alpha;
             });
-            solved.iterations += 1;
-            solved.residual = dot(r, r).sqrt() / size;
-            if solved.residual <= tolerance {
-                solved.converged = true;
-                break;
+            if dot(r, r).sqrt() <= goal {
+                return taken + 1;
             }
-            preconditioner.apply(a, r, z);
+            preconditioner.apply(r, z);
             let before = std::mem::replace(&mut rz, dot(r, z));
-            let beta = rz / before;
+            let beta = (rz / before) as f32;
             parallel::for_each(p, |i, p| *p = z[i] + *p * beta);
         }
-        solved
+        limit
     }
 }

@@ -1,7 +1,7 @@
 //! A small symmetric system, by Cholesky's factors.
 
 use super::BlockMatrix;
-use crate::math::Vec3;
+use crate::math::{Mat3f, Vec3f};
 
 /// Factors L of A = L Lᵀ, row by row.
 #[derive(Default)]
@@ -13,7 +13,7 @@ pub struct Dense {
 
 impl Dense {
     /// Factors a matrix of few rows.
-    pub fn factor(&mut self, a: &BlockMatrix) {
+    pub fn factor(&mut self, a: &BlockMatrix<Mat3f>) {
         let n = 3 * a.row_count();
         self.size = n;
         self.lower.clear();
@@ -23,7 +23,7 @@ impl Dense {
             let (columns, blocks) = a.row(i);
             for (&j, block) in columns.iter().zip(blocks) {
                 for (r, c) in (0..3).flat_map(|r| [(r, 0), (r, 1), (r, 2)]) {
-                    self.lower[(3 * i + r) * n + 3 * j as usize + c] = block.col(c)[r];
+                    self.lower[(3 * i + r) * n + 3 * j as usize + c] = f64::from(block.col(c)[r]);
                 }
             }
         }
@@ -38,23 +38,23 @@ impl Dense {
             }
             let pivot = row[i] - row[..i].iter().map(|a| a * a).sum::<f64>();
             // The diagonal is kept as its inverse; an unknown that nothing resists stays zero.
-            row[i] = if pivot > 1e-14 * largest { 1.0 / pivot.sqrt() } else { 0.0 };
+            row[i] = if pivot > 1e-7 * largest { 1.0 / pivot.sqrt() } else { 0.0 };
         }
     }
 
     /// Solves for one right-hand side.
-    pub fn solve(&mut self, b: &[Vec3], x: &mut [Vec3]) {
+    pub fn solve(&mut self, b: &[Vec3f], x: &mut [Vec3f]) {
         let (n, lower, y) = (self.size, &self.lower, &mut self.y);
         for i in 0..n {
             let row = &lower[i * n..i * n + n];
             let sum: f64 = row[..i].iter().zip(&*y).map(|(a, b)| a * b).sum();
-            y[i] = (b[i / 3][i % 3] - sum) * row[i];
+            y[i] = (f64::from(b[i / 3][i % 3]) - sum) * row[i];
         }
         for i in (0..n).rev() {
             let row = &lower[i * n..i * n + n];
             let value = y[i] * row[i];
             y[..i].iter_mut().zip(row).for_each(|(y, a)| *y -= a * value);
-            x[i / 3][i % 3] = value;
+            x[i / 3][i % 3] = value as f32;
         }
     }
 }

@@ -4,7 +4,7 @@
 //! weights: corrections from coarser grids don't move them. Grid points that no weight reaches are left out.
 
 use super::{BlockMatrix, Pattern};
-use crate::math::{Mat3, Vec2, Vec3};
+use crate::math::{Mat3f, Vec2, Vec3f};
 
 /// How much wider a grid is than the points below it.
 const COARSENING: f64 = 3.0;
@@ -12,7 +12,7 @@ const COARSENING: f64 = 3.0;
 /// One step from fine to coarse.
 pub struct Transfer {
     /// Weights of every finer point; unused ones are zero.
-    weights: Vec<[(u32, f64); 4]>,
+    weights: Vec<[(u32, f32); 4]>,
     /// Coarse columns that row `i` of A P has: `columns[start[i]..start[i + 1]]`, sorted.
     start: Vec<u32>,
     /// For every finer block the places among those columns of its column's four weights.
@@ -28,11 +28,11 @@ impl Transfer {
     /// The grid over points `uv`, `spacing` apart, that `matrix` couples; `None` if it would be no smaller. Also the places
     /// of its points and its matrix, yet without numbers.
     pub fn new(
-        matrix: &BlockMatrix,
+        matrix: &BlockMatrix<Mat3f>,
         uv: &[Vec2],
         free: impl Fn(usize) -> bool,
         spacing: f64,
-    ) -> Option<(Self, Vec<Vec2>, BlockMatrix)> {
+    ) -> Option<(Self, Vec<Vec2>, BlockMatrix<Mat3f>)> {
         let (low, high) = uv.iter().fold((Vec2::MAX, Vec2::MIN), |(low, high), &p| (low.min(p), high.max(p)));
         let cell = COARSENING * spacing;
         // Cells that fit the sheet exactly, so that its borders lie on grid lines.
@@ -57,7 +57,7 @@ impl Transfer {
                 for (four, (offset, weight)) in four.iter_mut().zip(all) {
                     // Weights that are rounding errors would make unknowns of their own.
                     if weight > 1e-9 {
-                        *four = ((first + offset) as u32, weight);
+                        *four = ((first + offset) as u32, weight as f32);
                         used[first + offset] = 0;
                     }
                 }
@@ -79,7 +79,7 @@ impl Transfer {
     }
 
     /// Finds the pattern of the coarse matrix, and where everything goes.
-    fn link(mut self, matrix: &BlockMatrix, count: usize) -> (Self, BlockMatrix) {
+    fn link(mut self, matrix: &BlockMatrix<Mat3f>, count: usize) -> (Self, BlockMatrix<Mat3f>) {
         let mut pattern = Pattern::new(count);
         let mut columns: Vec<u32> = Vec::new();
         let reached = |i: usize| self.weights[i].iter().filter(|w| w.1 > 0.0).map(|w| w.0);
@@ -98,7 +98,7 @@ impl Transfer {
             let row = &columns[first..];
             assert!(row.len() < 256, "a node that pulls at more than 256 grid points");
             for &j in matrix.row(i).0 {
-                let place = |w: (u32, f64)| row.binary_search(&w.0).unwrap_or(0) as u8;
+                let place = |w: (u32, f32)| row.binary_search(&w.0).unwrap_or(0) as u8;
                 self.slots.push(self.weights[j as usize].map(place));
             }
             reached(i).for_each(|a| pattern.add_row(a as usize, row));
@@ -116,9 +116,9 @@ impl Transfer {
     }
 
     /// coarse = Pᵀ fine P.
-    pub fn project(&self, fine: &BlockMatrix, coarse: &mut BlockMatrix) {
+    pub fn project(&self, fine: &BlockMatrix<Mat3f>, coarse: &mut BlockMatrix<Mat3f>) {
         coarse.clear();
-        let mut sums = [Mat3::ZERO; 256];
+        let mut sums = [Mat3f::ZERO; 256];
         let mut slots = self.slots.iter();
         for i in 0..fine.row_count() {
             let (first, count) = (self.start[i] as usize, (self.start[i + 1] - self.start[i]) as usize);
@@ -129,7 +129,7 @@ impl Transfer {
                 continue;
             }
             let sums = &mut sums[..count];
-            sums.fill(Mat3::ZERO);
+            sums.fill(Mat3f::ZERO);
             for ((&j, block), slot) in columns.iter().zip(blocks).zip(slots.by_ref()) {
                 for (&(_, weight), &slot) in self.weights[j as usize].iter().zip(slot) {
                     if weight > 0.0 {
@@ -147,8 +147,8 @@ impl Transfer {
     }
 
     /// coarse = Pᵀ fine.
-    pub fn restrict(&self, fine: &[Vec3], coarse: &mut [Vec3]) {
-        coarse.fill(Vec3::ZERO);
+    pub fn restrict(&self, fine: &[Vec3f], coarse: &mut [Vec3f]) {
+        coarse.fill(Vec3f::ZERO);
         for (weights, value) in self.weights.iter().zip(fine) {
             for &(a, weight) in weights {
                 coarse[a as usize] += *value * weight;
@@ -157,7 +157,7 @@ impl Transfer {
     }
 
     /// fine += P coarse.
-    pub fn add_prolonged(&self, coarse: &[Vec3], fine: &mut [Vec3]) {
+    pub fn add_prolonged(&self, coarse: &[Vec3f], fine: &mut [Vec3f]) {
         crate::parallel::for_each(fine, |i, value| {
             for &(a, weight) in &self.weights[i] {
                 *value += coarse[a as usize] * weight;

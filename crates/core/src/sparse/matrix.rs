@@ -1,6 +1,6 @@
 //! The matrix: rows of blocks.
 
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Mat3f, Vec3, Vec3f};
 use crate::parallel;
 
 /// Which pairs of nodes have a block.
@@ -39,23 +39,29 @@ impl Pattern {
     }
 }
 
-/// A symmetric matrix of 3×3 blocks.
-#[derive(Clone, Debug, Default)]
-pub struct BlockMatrix {
+/// A symmetric matrix of 3×3 blocks, in double precision, or in single for preconditioners.
+#[derive(Clone, Debug)]
+pub struct BlockMatrix<B = Mat3> {
     /// Row `i` has the blocks `start[i]..start[i + 1]`, sorted by column.
     start: Vec<u32>,
     column: Vec<u32>,
-    block: Vec<Mat3>,
+    block: Vec<B>,
     /// Where the diagonal block of each row is.
     diagonal: Vec<u32>,
     /// Where the transposed block of each block is.
     mirror: Vec<u32>,
 }
 
-impl BlockMatrix {
-    /// All zeros.
+impl<B> Default for BlockMatrix<B> {
+    fn default() -> Self {
+        Self { start: vec![0], column: Vec::new(), block: Vec::new(), diagonal: Vec::new(), mirror: Vec::new() }
+    }
+}
+
+impl<B: Copy + Default> BlockMatrix<B> {
+    /// Blocks without meaning yet.
     pub fn new(pattern: Pattern) -> Self {
-        let mut matrix = Self { start: vec![0], ..Self::default() };
+        let mut matrix = Self::default();
         for mut row in pattern.rows {
             row.sort_unstable();
             row.dedup();
@@ -63,7 +69,7 @@ impl BlockMatrix {
             matrix.start.push(matrix.column.len() as u32);
         }
         let rows = matrix.row_count();
-        matrix.block = vec![Mat3::ZERO; matrix.column.len()];
+        matrix.block = vec![B::default(); matrix.column.len()];
         // Rows come in order, so the transposed blocks of a row's come in order too.
         let mut next: Vec<u32> = matrix.start[..rows].to_vec();
         matrix.mirror = vec![0; matrix.column.len()];
@@ -97,34 +103,34 @@ impl BlockMatrix {
 
     /// Columns and blocks of a row.
     #[inline]
-    pub fn row(&self, i: usize) -> (&[u32], &[Mat3]) {
+    pub fn row(&self, i: usize) -> (&[u32], &[B]) {
         let range = self.range(i);
         (&self.column[range.clone()], &self.block[range])
     }
 
     /// The diagonal block of a row.
     #[inline]
-    pub fn diagonal(&self, i: usize) -> &Mat3 {
+    pub fn diagonal(&self, i: usize) -> &B {
         &self.block[self.diagonal[i] as usize]
     }
 
+    /// Where the block of a pair is, which must be in the pattern.
+    #[inline]
+    pub(super) fn find(&self, i: usize, j: usize) -> usize {
+        let range = self.range(i);
+        let (first, row) = (range.start, &self.column[range]);
+        // Rows are short: counting is faster than halving, which guesses wrong every time.
+        first + row.iter().map(|&column| usize::from(column < j as u32)).sum::<usize>()
+    }
+}
+
+impl BlockMatrix {
     /// Makes all blocks zero but for `mass[i]` on the diagonal.
     pub fn reset(&mut self, mass: &[f64]) {
         self.block.fill(Mat3::ZERO);
         for (&k, &m) in self.diagonal.iter().zip(mass) {
             self.block[k as usize] = Mat3::from_diagonal(Vec3::splat(m));
         }
-    }
-
-    /// Makes all blocks zero.
-    pub(super) fn clear(&mut self) {
-        self.block.fill(Mat3::ZERO);
-    }
-
-    /// Adds to the block at a place that [`find`](Self::find) gave.
-    #[inline]
-    pub(super) fn add_at(&mut self, place: usize, block: Mat3) {
-        self.block[place] += block;
     }
 
     /// Keeps unknown `i` at zero whatever happens to others, if its right-hand side is zero: its row and column become
@@ -150,15 +156,6 @@ impl BlockMatrix {
         }
     }
 
-    /// Where the block of a pair is, which must be in the pattern.
-    #[inline]
-    pub(super) fn find(&self, i: usize, j: usize) -> usize {
-        let range = self.range(i);
-        let (first, row) = (range.start, &self.column[range]);
-        // Rows are short: counting is faster than halving, which guesses wrong every time.
-        first + row.iter().map(|&column| usize::from(column < j as u32)).sum::<usize>()
-    }
-
     /// out = A x.
     pub fn multiply(&self, x: &[Vec3], out: &mut [Vec3]) {
         parallel::for_each(out, |i, out| *out = self.row_times(i, x));
@@ -172,6 +169,47 @@ impl BlockMatrix {
     }
 }
 
+impl BlockMatrix<Mat3f> {
+    /// The pattern of another matrix, blocks without meaning yet.
+    pub(super) fn like(other: &BlockMatrix) -> Self {
+        Self {
+            start: other.start.clone(),
+            column: other.column.clone(),
+            block: vec![Mat3f::ZERO; other.block.len()],
+            diagonal: other.diagonal.clone(),
+            mirror: other.mirror.clone(),
+        }
+    }
+
+    /// Rounds the blocks of a matrix of the same pattern.
+    pub(super) fn round(&mut self, other: &BlockMatrix) {
+        parallel::for_each(&mut self.block, |k, block| *block = other.block[k].as_mat3());
+    }
+
+    /// Makes all blocks zero.
+    pub(super) fn clear(&mut self) {
+        self.block.fill(Mat3f::ZERO);
+    }
+
+    /// Adds to the block at a place that [`find`](Self::find) gave.
+    #[inline]
+    pub(super) fn add_at(&mut self, place: usize, block: Mat3f) {
+        self.block[place] += block;
+    }
+
+    /// out = A x.
+    pub(super) fn multiply(&self, x: &[Vec3f], out: &mut [Vec3f]) {
+        parallel::for_each(out, |i, out| {
+            let (columns, blocks) = self.row(i);
+            let mut sum = Vec3f::ZERO;
+            for (&j, block) in columns.iter().zip(blocks) {
+                sum += *block * x[j as usize];
+            }
+            *out = sum;
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,7 +220,7 @@ mod tests {
         let elements: [[usize; 3]; 3] = [[0, 3, 1], [4, 1, 3], [2, 4, 3]];
         let mut pattern = Pattern::new(6);
         elements.iter().for_each(|nodes| pattern.add(nodes));
-        let mut matrix = BlockMatrix::new(pattern);
+        let mut matrix: BlockMatrix = BlockMatrix::new(pattern);
         matrix.reset(&[1.0; 6]);
         let mut dense = vec![vec![Mat3::ZERO; 6]; 6];
         (0..6).for_each(|i| dense[i][i] = Mat3::IDENTITY);

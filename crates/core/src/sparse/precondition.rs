@@ -9,6 +9,8 @@
 //! Sweeps go over domains of fixed size, each taking new values of its own rows and old ones of others: the same bits for any
 //! number of threads, and symmetric, since the backward sweep is the forward one's adjoint.
 //!
+//! All is in single precision, which is half the memory to go through; [`Conjugate`](super::Conjugate) makes up for it.
+//!
 //! Grids: each three times as wide as the points below, bilinear weights, Galerkin matrices, until few points are left, for which
 //! Cholesky's factors are taken. Limits: the grids know nothing of cuts: nodes on both sides of a slit share their grid points, so
 //! the more slits the more iterations (never a wrong answer). Material coordinates must be flat.
@@ -17,7 +19,7 @@ use super::BlockMatrix;
 use super::dense::Dense;
 use super::grids::Transfer;
 use crate::cloth::Cloth;
-use crate::math::{Mat3, Vec2, Vec3};
+use crate::math::{Mat3, Mat3f, Vec2, Vec3f};
 use crate::parallel;
 use serde::Deserialize;
 
@@ -45,7 +47,9 @@ const FEW: usize = 40;
 pub struct Preconditioner {
     /// Which approximation.
     pub kind: PreconditionerKind,
-    fine: Sweeps,
+    /// The matrix itself, rounded.
+    pub(super) fine: BlockMatrix<Mat3f>,
+    sweeps: Sweeps,
     grids: Vec<Grid>,
     few: Dense,
 }
@@ -53,10 +57,10 @@ pub struct Preconditioner {
 /// A coarser level.
 struct Grid {
     below: Transfer,
-    matrix: BlockMatrix,
+    matrix: BlockMatrix<Mat3f>,
     sweeps: Sweeps,
-    r: Vec<Vec3>,
-    z: Vec<Vec3>,
+    r: Vec<Vec3f>,
+    z: Vec<Vec3f>,
 }
 
 impl Preconditioner {
@@ -67,6 +71,7 @@ impl Preconditioner {
 
     /// Builds what depends on topology and on which nodes are held.
     pub fn link(&mut self, matrix: &BlockMatrix, cloth: &Cloth) {
+        self.fine = BlockMatrix::like(matrix);
         self.grids.clear();
         if self.kind != PreconditionerKind::Grids {
             return;
@@ -75,7 +80,7 @@ impl Preconditioner {
         let mut spacing = (cloth.mesh.area().abs() / uv.len() as f64).sqrt();
         loop {
             let (above, held) = match self.grids.last() {
-                None => (matrix, Some(&cloth.inverse_mass)),
+                None => (&self.fine, Some(&cloth.inverse_mass)),
                 Some(grid) => (&grid.matrix, None),
             };
             if above.row_count() <= FEW {
@@ -88,8 +93,8 @@ impl Preconditioner {
                 below,
                 matrix: coarse,
                 sweeps: Sweeps::default(),
-                r: vec![Vec3::ZERO; count],
-                z: vec![Vec3::ZERO; count],
+                r: vec![Vec3f::ZERO; count],
+                z: vec![Vec3f::ZERO; count],
             });
             uv = points;
             spacing *= 3.0;
@@ -98,9 +103,10 @@ impl Preconditioner {
 
     /// Follows the numbers of the matrix.
     pub fn prepare(&mut self, matrix: &BlockMatrix) {
-        self.fine.prepare(matrix);
+        self.fine.round(matrix);
+        self.sweeps.prepare(&self.fine);
         let direct = self.direct();
-        let mut above = matrix;
+        let mut above = &self.fine;
         for grid in &mut self.grids {
             grid.below.project(above, &mut grid.matrix);
             grid.sweeps.prepare(&grid.matrix);
@@ -117,22 +123,22 @@ impl Preconditioner {
     }
 
     /// z = B r.
-    pub fn apply(&mut self, matrix: &BlockMatrix, r: &[Vec3], z: &mut [Vec3]) {
+    pub fn apply(&mut self, r: &[Vec3f], z: &mut [Vec3f]) {
         if self.kind == PreconditionerKind::Jacobi {
-            return parallel::for_each(z, |i, z| *z = self.fine.inverse[i] * r[i]);
+            return parallel::for_each(z, |i, z| *z = self.sweeps.inverse[i] * r[i]);
         }
         let direct = self.direct();
-        let Self { fine, grids, few, .. } = self;
-        cycle(matrix, fine, r, z, grids, direct.then_some(few));
+        let Self { fine, sweeps, grids, few, .. } = self;
+        cycle(fine, sweeps, r, z, grids, direct.then_some(few));
     }
 }
 
 /// One V-cycle from this level down and up again.
 fn cycle(
-    matrix: &BlockMatrix,
+    matrix: &BlockMatrix<Mat3f>,
     sweeps: &mut Sweeps,
-    r: &[Vec3],
-    z: &mut [Vec3],
+    r: &[Vec3f],
+    z: &mut [Vec3f],
     coarser: &mut [Grid],
     few: Option<&mut Dense>,
 ) {
@@ -153,22 +159,23 @@ fn cycle(
 #[derive(Default)]
 struct Sweeps {
     /// Inverse of every diagonal block.
-    inverse: Vec<Mat3>,
-    spare: Vec<Vec3>,
+    inverse: Vec<Mat3f>,
+    spare: Vec<Vec3f>,
 }
 
 impl Sweeps {
-    fn prepare(&mut self, matrix: &BlockMatrix) {
-        self.inverse.resize(matrix.row_count(), Mat3::ZERO);
-        self.spare.resize(matrix.row_count(), Vec3::ZERO);
+    fn prepare(&mut self, matrix: &BlockMatrix<Mat3f>) {
+        self.inverse.resize(matrix.row_count(), Mat3f::ZERO);
+        self.spare.resize(matrix.row_count(), Vec3f::ZERO);
         parallel::for_each(&mut self.inverse, |i, inverse| {
-            let (block, made) = (matrix.diagonal(i), matrix.diagonal(i).inverse());
-            *inverse = if block.determinant() > 0.0 && made.is_finite() { made } else { Mat3::ZERO };
+            let block: Mat3 = matrix.diagonal(i).as_dmat3();
+            let made = block.inverse().as_mat3();
+            *inverse = if block.determinant() > 0.0 && made.is_finite() { made } else { Mat3f::ZERO };
         });
     }
 
     /// From zero: z = (D + L)⁻¹ r, with L the blocks below the diagonal within a domain.
-    fn forward(&self, matrix: &BlockMatrix, r: &[Vec3], z: &mut [Vec3]) {
+    fn forward(&self, matrix: &BlockMatrix<Mat3f>, r: &[Vec3f], z: &mut [Vec3f]) {
         parallel::for_each_chunk(z, DOMAIN, |first, z| {
             for k in 0..z.len() {
                 let (columns, blocks) = matrix.row(first + k);
@@ -188,11 +195,11 @@ impl Sweeps {
     }
 
     /// After a forward sweep, spare = r − A z: what D and L have done is done, so only the others are left.
-    fn remainder(&mut self, matrix: &BlockMatrix, z: &[Vec3]) {
+    fn remainder(&mut self, matrix: &BlockMatrix<Mat3f>, z: &[Vec3f]) {
         parallel::for_each_chunk(&mut self.spare, DOMAIN, |first, spare| {
             for (k, spare) in spare.iter_mut().enumerate() {
                 let (columns, blocks) = matrix.row(first + k);
-                let mut rest = Vec3::ZERO;
+                let mut rest = Vec3f::ZERO;
                 for (&j, block) in columns.iter().zip(blocks) {
                     if (j as usize) < first || j as usize > first + k {
                         rest -= *block * z[j as usize];
@@ -204,7 +211,7 @@ impl Sweeps {
     }
 
     /// z ← z + (D + Lᵀ)⁻¹ (r − A z).
-    fn backward(&mut self, matrix: &BlockMatrix, r: &[Vec3], z: &mut [Vec3]) {
+    fn backward(&mut self, matrix: &BlockMatrix<Mat3f>, r: &[Vec3f], z: &mut [Vec3f]) {
         let Self { inverse, spare } = self;
         let old = &*z;
         parallel::for_each_chunk(spare, DOMAIN, |first, new| {
@@ -215,7 +222,7 @@ impl Sweeps {
                     let j = j as usize;
                     let inside = j > first + k && j < first + new.len();
                     let value = if inside { new[j - first] } else { old[j] };
-                    rest -= if j == first + k { Vec3::ZERO } else { *block * value };
+                    rest -= if j == first + k { Vec3f::ZERO } else { *block * value };
                 }
                 new[k] = inverse[first + k] * rest;
             }
