@@ -241,6 +241,7 @@ mod tests {
     use crate::model::{self, Surroundings};
     use crate::potential::{Elasticity, Potential};
     use crate::simulation::{Simulation, StepError};
+    use crate::tear::HandTear;
     use crate::{Grip, Key};
     use ripstop_mesh::{NodeId, Vec2, generate};
 
@@ -449,5 +450,30 @@ mod tests {
         };
         let (linear, newton) = (remaining(1), remaining(30));
         assert!(newton < 1e-3 * linear, "{newton} against {linear} kg·m/s");
+    }
+
+    #[test]
+    fn what_is_cut_off_falls_freely() {
+        let mesh = generate::grid(Vec2::ONE, [21, 21]).unwrap();
+        let cloth = Cloth::flat(mesh, FABRIC.density, Placement::default());
+        let top: Vec<NodeId> = cloth.mesh.nodes().filter(|&n| cloth.mesh.node_uv(n).y == 1.0).collect();
+        let around = Surroundings { viscous: 0.0, ..Surroundings::default() };
+        let potentials = membrane(&cloth, &around);
+        let grip = Grip::still("top", &top, &cloth);
+        let cut = HandTear { time: 0.5, path: vec![Vec2::new(0.0, 0.5), Vec2::new(1.0, 0.5)] };
+        let integrator = Implicit::new(ImplicitSettings { tolerance: 1e-8, ..ImplicitSettings::default() });
+        let mut simulation = Simulation::new(cloth, potentials, integrator, 1.0 / 60.0).grip(grip).tear_by_hand(cut);
+        let mut fallen = Vec::new();
+        for _ in 0..60 {
+            simulation.step().unwrap();
+            let c = simulation.cloth();
+            let below =
+                c.mesh.nodes().filter(|&n| c.mesh.fan(n).all(|k| c.mesh.face_uv(k.face()).iter().all(|p| p.y < 0.501)));
+            let (momentum, mass) = below.fold((0.0, 0.0), |(p, m), n| (p + c.mass[n] * c.v[n].y, m + c.mass[n]));
+            fallen.push(momentum / mass);
+        }
+        assert!(simulation.tear_count() >= 20);
+        let (early, late) = (fallen[35], fallen[59]);
+        assert!((late - early + 9.81 * 24.0 / 60.0).abs() < 1e-5, "{early} m/s, then {late} m/s");
     }
 }

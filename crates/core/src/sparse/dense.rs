@@ -1,7 +1,7 @@
 //! A small symmetric system, by Cholesky's factors.
 
-use super::BlockMatrix;
-use crate::math::{Mat3f, Vec3f};
+use super::RoundMatrix;
+use crate::math::Vec3f;
 
 /// Factors L of A = L Lᵀ, row by row.
 #[derive(Default)]
@@ -13,7 +13,7 @@ pub struct Dense {
 
 impl Dense {
     /// Factors a matrix of few rows.
-    pub fn factor(&mut self, a: &BlockMatrix<Mat3f>) {
+    pub fn factor(&mut self, a: &RoundMatrix) {
         let n = 3 * a.row_count();
         self.size = n;
         self.lower.clear();

@@ -3,7 +3,7 @@
 //! A_c = Pᵀ A P (Galerkin), where row i of P has the weights of point i in the four corners of its cell. Held points have no
 //! weights: corrections from coarser grids don't move them. Grid points that no weight reaches are left out.
 
-use super::{BlockMatrix, Pattern};
+use super::{Pattern, RoundMatrix};
 use crate::math::{Mat3f, Vec2, Vec3f};
 
 /// How much wider a grid is than the points below it.
@@ -28,11 +28,11 @@ impl Transfer {
     /// The grid over points `uv`, `spacing` apart, that `matrix` couples; `None` if it would be no smaller. Also the places
     /// of its points and its matrix, yet without numbers.
     pub fn new(
-        matrix: &BlockMatrix<Mat3f>,
+        matrix: &RoundMatrix,
         uv: &[Vec2],
         free: impl Fn(usize) -> bool,
         spacing: f64,
-    ) -> Option<(Self, Vec<Vec2>, BlockMatrix<Mat3f>)> {
+    ) -> Option<(Self, Vec<Vec2>, RoundMatrix)> {
         let (low, high) = uv.iter().fold((Vec2::MAX, Vec2::MIN), |(low, high), &p| (low.min(p), high.max(p)));
         let cell = COARSENING * spacing;
         // Cells that fit the sheet exactly, so that its borders lie on grid lines.
@@ -79,7 +79,7 @@ impl Transfer {
     }
 
     /// Finds the pattern of the coarse matrix, and where everything goes.
-    fn link(mut self, matrix: &BlockMatrix<Mat3f>, count: usize) -> (Self, BlockMatrix<Mat3f>) {
+    fn link(mut self, matrix: &RoundMatrix, count: usize) -> (Self, RoundMatrix) {
         let mut pattern = Pattern::new(count);
         let mut columns: Vec<u32> = Vec::new();
         let reached = |i: usize| self.weights[i].iter().filter(|w| w.1 > 0.0).map(|w| w.0);
@@ -104,7 +104,7 @@ impl Transfer {
             reached(i).for_each(|a| pattern.add_row(a as usize, row));
             self.start.push(columns.len() as u32);
         }
-        let coarse = BlockMatrix::new(pattern);
+        let coarse = RoundMatrix::new(pattern);
         for i in 0..matrix.row_count() {
             let row = &columns[self.start[i] as usize..self.start[i + 1] as usize];
             for (a, w) in self.weights[i] {
@@ -116,7 +116,7 @@ impl Transfer {
     }
 
     /// coarse = Pᵀ fine P.
-    pub fn project(&self, fine: &BlockMatrix<Mat3f>, coarse: &mut BlockMatrix<Mat3f>) {
+    pub fn project(&self, fine: &RoundMatrix, coarse: &mut RoundMatrix) {
         coarse.clear();
         let mut sums = [Mat3f::ZERO; 256];
         let mut slots = self.slots.iter();

@@ -15,9 +15,9 @@
 //! Cholesky's factors are taken. Limits: the grids know nothing of cuts: nodes on both sides of a slit share their grid points, so
 //! the more slits the more iterations (never a wrong answer). Material coordinates must be flat.
 
-use super::BlockMatrix;
 use super::dense::Dense;
 use super::grids::Transfer;
+use super::{BlockMatrix, RoundMatrix};
 use crate::cloth::Cloth;
 use crate::math::{Mat3, Mat3f, Vec2, Vec3f};
 use crate::parallel;
@@ -48,7 +48,7 @@ pub struct Preconditioner {
     /// Which approximation.
     pub kind: PreconditionerKind,
     /// The matrix itself, rounded.
-    pub(super) fine: BlockMatrix<Mat3f>,
+    pub(super) fine: RoundMatrix,
     sweeps: Sweeps,
     grids: Vec<Grid>,
     few: Dense,
@@ -57,7 +57,7 @@ pub struct Preconditioner {
 /// A coarser level.
 struct Grid {
     below: Transfer,
-    matrix: BlockMatrix<Mat3f>,
+    matrix: RoundMatrix,
     sweeps: Sweeps,
     r: Vec<Vec3f>,
     z: Vec<Vec3f>,
@@ -71,7 +71,7 @@ impl Preconditioner {
 
     /// Builds what depends on topology and on which nodes are held.
     pub fn link(&mut self, matrix: &BlockMatrix, cloth: &Cloth) {
-        self.fine = BlockMatrix::like(matrix);
+        self.fine = RoundMatrix::like(matrix);
         self.grids.clear();
         if self.kind != PreconditionerKind::Grids {
             return;
@@ -135,7 +135,7 @@ impl Preconditioner {
 
 /// One V-cycle from this level down and up again.
 fn cycle(
-    matrix: &BlockMatrix<Mat3f>,
+    matrix: &RoundMatrix,
     sweeps: &mut Sweeps,
     r: &[Vec3f],
     z: &mut [Vec3f],
@@ -164,7 +164,7 @@ struct Sweeps {
 }
 
 impl Sweeps {
-    fn prepare(&mut self, matrix: &BlockMatrix<Mat3f>) {
+    fn prepare(&mut self, matrix: &RoundMatrix) {
         self.inverse.resize(matrix.row_count(), Mat3f::ZERO);
         self.spare.resize(matrix.row_count(), Vec3f::ZERO);
         parallel::for_each(&mut self.inverse, |i, inverse| {
@@ -175,7 +175,7 @@ impl Sweeps {
     }
 
     /// From zero: z = (D + L)⁻¹ r, with L the blocks below the diagonal within a domain.
-    fn forward(&self, matrix: &BlockMatrix<Mat3f>, r: &[Vec3f], z: &mut [Vec3f]) {
+    fn forward(&self, matrix: &RoundMatrix, r: &[Vec3f], z: &mut [Vec3f]) {
         parallel::for_each_chunk(z, DOMAIN, |first, z| {
             for k in 0..z.len() {
                 let (columns, blocks) = matrix.row(first + k);
@@ -195,7 +195,7 @@ impl Sweeps {
     }
 
     /// After a forward sweep, spare = r − A z: what D and L have done is done, so only the others are left.
-    fn remainder(&mut self, matrix: &BlockMatrix<Mat3f>, z: &[Vec3f]) {
+    fn remainder(&mut self, matrix: &RoundMatrix, z: &[Vec3f]) {
         parallel::for_each_chunk(&mut self.spare, DOMAIN, |first, spare| {
             for (k, spare) in spare.iter_mut().enumerate() {
                 let (columns, blocks) = matrix.row(first + k);
@@ -211,7 +211,7 @@ impl Sweeps {
     }
 
     /// z ← z + (D + Lᵀ)⁻¹ (r − A z).
-    fn backward(&mut self, matrix: &BlockMatrix<Mat3f>, r: &[Vec3f], z: &mut [Vec3f]) {
+    fn backward(&mut self, matrix: &RoundMatrix, r: &[Vec3f], z: &mut [Vec3f]) {
         let Self { inverse, spare } = self;
         let old = &*z;
         parallel::for_each_chunk(spare, DOMAIN, |first, new| {
