@@ -476,4 +476,31 @@ mod tests {
         let (early, late) = (fallen[35], fallen[59]);
         assert!((late - early + 9.81 * 24.0 / 60.0).abs() < 1e-5, "{early} m/s, then {late} m/s");
     }
+
+    #[test]
+    fn slits_leave_every_system_solvable() {
+        // New nodes are numbered last, far from their neighbours: more than one domain of the sweeps.
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [81, 81]).unwrap(), FABRIC.density, Placement::default());
+        let mut log = ripstop_mesh::ChangeLog::new();
+        for e in cloth.mesh.edges() {
+            let [a, b] = cloth.mesh.edge_nodes(e).map(|n| cloth.mesh.node_uv(n) * 80.0);
+            let on_slit = (a.x - b.x).abs() < 1e-6 && (a.x.round() as u32).is_multiple_of(8) && a.y.max(b.y) < 64.5;
+            if on_slit && !cloth.mesh.is_border_edge(e) {
+                cloth.mesh.open_edge(e, &mut log);
+            }
+        }
+        cloth.follow(&log);
+        assert!(cloth.x.len() > 81 * 81 + 500);
+        for corner in [80 * 81, 81 * 81 - 1] {
+            cloth.hold(NodeId(corner), Some(0));
+        }
+        let mut forces = Forces::new(membrane(&cloth, &Surroundings::default()));
+        let mut implicit = Implicit::default();
+        for step in 0..8 {
+            implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
+            assert_eq!(implicit.unsolved(), None, "step {step}");
+        }
+        let (solves, iterations) = implicit.effort();
+        assert!(iterations < 20 * solves, "{iterations} iterations in {solves} systems");
+    }
 }

@@ -1,7 +1,8 @@
 //! From fine to coarse: a grid in material space, three times as wide, with bilinear weights.
 //!
 //! A_c = Pᵀ A P (Galerkin), where row i of P has the weights of point i in the four corners of its cell. Held points have no
-//! weights: corrections from coarser grids don't move them. Grid points that no weight reaches are left out.
+//! weights: corrections from coarser grids don't move them. Grid points that no weight reaches are left out; those that reach
+//! several parts of cloth which aren't connected within their reach have an unknown for each part.
 
 use super::{Pattern, RoundMatrix};
 use crate::math::{Mat3f, Vec2, Vec3f};
@@ -24,6 +25,54 @@ pub struct Transfer {
 /// More cells than any sheet has: material coordinates far apart, with nothing between.
 const MOST_CELLS: f64 = 1e8;
 
+/// Numbers the unknowns of a grid: one for each connected part of what a grid point reaches, so that the two sides of a slit
+/// don't share one. Replaces grid points in `weights` by numbers, and returns the place of each.
+fn number(
+    matrix: &RoundMatrix,
+    weights: &mut [[(u32, f32); 4]],
+    grid_points: usize,
+    place: impl Fn(usize) -> Vec2,
+) -> Vec<Vec2> {
+    // Who is reached by which grid point, in order: a counting sort.
+    let reached = |weights: &[[(u32, f32); 4]], i: usize| weights[i].into_iter().enumerate().filter(|(_, w)| w.1 > 0.0);
+    let mut start = vec![0; grid_points + 1];
+    for i in 0..weights.len() {
+        reached(weights, i).for_each(|(_, w)| start[w.0 as usize + 1] += 1);
+    }
+    for k in 0..grid_points {
+        start[k + 1] += start[k];
+    }
+    let mut next = start.clone();
+    let mut members = vec![(0, 0); start[grid_points]];
+    for i in 0..weights.len() {
+        for (slot, w) in reached(weights, i) {
+            members[next[w.0 as usize]] = (i, slot);
+            next[w.0 as usize] += 1;
+        }
+    }
+    let (mut points, mut waiting) = (Vec::new(), Vec::new());
+    // Of each point the grid point that was last seen to reach it, and its slot there until it is numbered.
+    let mut open: Vec<(usize, Option<usize>)> = vec![(usize::MAX, None); weights.len()];
+    for k in 0..grid_points {
+        let members = &members[start[k]..start[k + 1]];
+        members.iter().for_each(|&(i, slot)| open[i] = (k, Some(slot)));
+        for &(first, _) in members {
+            if open[first].1.is_none() {
+                continue;
+            }
+            waiting.push(first);
+            while let Some(i) = waiting.pop() {
+                if let (true, Some(slot)) = (open[i].0 == k, open[i].1.take()) {
+                    weights[i][slot].0 = points.len() as u32;
+                    waiting.extend(matrix.row(i).0.iter().map(|&j| j as usize).filter(|&j| open[j].0 == k));
+                }
+            }
+            points.push(place(k));
+        }
+    }
+    points
+}
+
 impl Transfer {
     /// The grid over points `uv`, `spacing` apart, that `matrix` couples; `None` if it would be no smaller. Also the places
     /// of its points and its matrix, yet without numbers.
@@ -43,7 +92,6 @@ impl Transfer {
         }
         let width = ((high - low) / cells).max(Vec2::splat(f64::MIN_POSITIVE));
         let across = cells.x as usize + 1;
-        let mut used = vec![u32::MAX; across * (cells.y as usize + 1)];
         let mut weights = Vec::with_capacity(uv.len());
         for (i, &p) in uv.iter().enumerate() {
             let at = (p - low) / width;
@@ -58,21 +106,16 @@ impl Transfer {
                     // Weights that are rounding errors would make unknowns of their own.
                     if weight > 1e-9 {
                         *four = ((first + offset) as u32, weight as f32);
-                        used[first + offset] = 0;
                     }
                 }
             }
             weights.push(four);
         }
-        let mut points = Vec::new();
-        for (k, number) in used.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
-            *number = points.len() as u32;
-            points.push(low + width * Vec2::new((k % across) as f64, (k / across) as f64));
-        }
+        let places = |k: usize| low + width * Vec2::new((k % across) as f64, (k / across) as f64);
+        let points = number(matrix, &mut weights, across * (cells.y as usize + 1), places);
         if points.is_empty() || 2 * points.len() > uv.len() {
             return None;
         }
-        weights.iter_mut().flatten().filter(|w| w.1 > 0.0).for_each(|w| w.0 = used[w.0 as usize]);
         let (transfer, coarse) =
             Self { weights, start: vec![0], slots: Vec::new(), places: Vec::new() }.link(matrix, points.len());
         Some((transfer, points, coarse))
