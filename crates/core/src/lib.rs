@@ -22,6 +22,7 @@ pub mod parallel;
 pub mod plastic;
 pub mod potential;
 pub mod simulation;
+pub mod sparse;
 pub mod tear;
 pub mod wind;
 

@@ -1,6 +1,6 @@
 //! Number types and the few functions the standard library would compute differently on different machines.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};
 
@@ -8,6 +8,12 @@ use std::f64::consts::{PI, SQRT_2};
 pub type Real = f64;
 /// Positions [m], velocities [m/s], forces [N].
 pub type Vec3 = DVec3;
+/// Derivatives of vectors by vectors.
+pub type Mat3 = DMat3;
+/// Single precision, for preconditioners: half the memory to go through.
+pub type Vec3f = glam::Vec3;
+/// Single precision, as [`Vec3f`].
+pub type Mat3f = glam::Mat3;
 pub use ripstop_mesh::Vec2;
 
 /// Angle of the vector (x, y) [rad], by libm: same bits everywhere.
@@ -50,6 +56,12 @@ pub fn angle(s: Real, c: Real, size: Real) -> Real {
 pub fn inverse_or_zero(x: Real) -> Real {
     let inverse = 1.0 / x;
     if x == 0.0 { 0.0 } else { inverse }
+}
+
+/// a bᵀ.
+#[inline(always)]
+pub fn outer(a: Vec3, b: Vec3) -> Mat3 {
+    Mat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
 /// Sine and cosine by libm: same bits everywhere.
@@ -97,6 +109,22 @@ impl Sym2 {
         let axis = axis.try_normalize().unwrap_or(Vec2::X);
         let flip = axis.x < 0.0 || (axis.x == 0.0 && axis.y < 0.0);
         (mean + radius, if flip { -axis } else { axis })
+    }
+
+    /// The same tensor without its negative part: each eigenvalue below zero becomes zero.
+    #[inline]
+    pub fn positive_part(self) -> Self {
+        let (mean, half) = (0.5 * (self.xx + self.yy), 0.5 * (self.xx - self.yy));
+        let radius = (half * half + self.xy * self.xy).sqrt();
+        if mean >= radius {
+            self
+        } else if mean <= -radius {
+            Self::default()
+        } else {
+            // λ (T − μ I) / (λ − μ) for the eigenvalues λ > 0 > μ: the projector on λ's axis.
+            let (low, scale) = (mean - radius, (mean + radius) / (2.0 * radius));
+            Self { xx: scale * (self.xx - low), xy: scale * self.xy, yy: scale * (self.yy - low) }
+        }
     }
 }
 
@@ -167,6 +195,16 @@ mod tests {
             let (value, axis) = (Sym2::outer(n, 3.0) + Sym2::outer(m, -1.0)).largest();
             assert!((value - 3.0).abs() < 1e-12);
             assert!(axis.perp_dot(n).abs() < 1e-12, "{degrees}°: {axis}");
+        }
+    }
+
+    #[test]
+    fn the_positive_part_keeps_what_pulls() {
+        let (n, m) = (Vec2::new(0.6, 0.8), Vec2::new(-0.8, 0.6));
+        let made = |a: f64, b: f64| Sym2::outer(n, a) + Sym2::outer(m, b);
+        for (a, b) in [(3.0, 1.0), (3.0, -1.0), (-3.0, 0.5), (-3.0, -1.0), (0.0, 0.0)] {
+            let rest = made(a, b).positive_part() - made(f64::max(a, 0.0), f64::max(b, 0.0));
+            assert!(rest.xx.abs() + rest.xy.abs() + rest.yy.abs() < 1e-14, "{a} {b}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cloth::{Cloth, Touched};
 use crate::grip::Grip;
-use crate::integrator::{Integrator, Motion};
+use crate::integrator::{Integrator, Motion, Unsolved};
 use crate::math::{Fingerprint, Vec3};
 use crate::plastic::Plasticity;
 use crate::potential::{Forces, Potential};
@@ -83,6 +83,20 @@ pub enum StepError {
         speed: f64,
         /// Stage after which it was found.
         stage: Stage,
+    },
+    /// An implicit integrator could not solve its equations.
+    #[error(
+        "step {step} (t = {time:.4} s): the system in `integrate` isn't solved after {iterations} iterations, {residual:.1e} of it is left"
+    )]
+    Unsolved {
+        /// Step, from zero.
+        step: u64,
+        /// Time at its beginning [s].
+        time: f64,
+        /// Iterations taken.
+        iterations: u32,
+        /// What was left of the right-hand side, as a share of it.
+        residual: f64,
     },
 }
 
@@ -261,7 +275,13 @@ impl Simulation {
         }
         watch.enter(Stage::Integrate);
         self.integrator.advance(Motion { cloth: &mut self.cloth, forces: &mut self.forces }, h);
-        self.check(Stage::Integrate)
+        self.check(Stage::Integrate)?;
+        match self.integrator.unsolved() {
+            None => Ok(()),
+            Some(Unsolved { iterations, residual }) => {
+                Err(StepError::Unsolved { step: self.step, time: self.time(), iterations, residual })
+            }
+        }
     }
 
     /// True if there is something to tear.
@@ -286,6 +306,7 @@ impl Simulation {
         self.cloth.follow(&self.log);
         let touched = Touched::by(&self.cloth.mesh, &self.log);
         self.forces.follow(&self.cloth, &touched);
+        self.integrator.follow(&touched);
         for change in &self.log {
             self.grips.iter_mut().for_each(|grip| grip.follow(change));
         }
@@ -440,6 +461,7 @@ impl Simulation {
             topology: true,
         };
         self.forces.follow(&self.cloth, &all);
+        self.integrator.follow(&all);
         if let Some(tearing) = &mut self.tearing {
             tearing.follow(&self.cloth, &all);
         }

@@ -5,7 +5,9 @@
 
 use crate::expect::Expect;
 use ripstop::criterion::Form;
+use ripstop::integrator::ImplicitSettings;
 use ripstop::plastic::Plasticity;
+use ripstop::potential::Elasticity;
 use ripstop::tear::Policy;
 use ripstop::{Fabric, Placement, Vec2, Vec3};
 use serde::Deserialize;
@@ -140,6 +142,31 @@ pub enum UvSource {
 pub enum ModelKind {
     /// Springs on edges, corners and hinges.
     Springs {},
+    /// Finite elements, and bending over hinges. What is left out follows from the fabric.
+    Membrane {
+        /// Stiffness along the weft [N/m].
+        c11: Option<f64>,
+        /// Coupling of weft and warp [N/m].
+        c12: Option<f64>,
+        /// Stiffness along the warp [N/m].
+        c22: Option<f64>,
+        /// Stiffness of shear [N/m].
+        c33: Option<f64>,
+    },
+}
+
+impl ModelKind {
+    /// The elasticity of a membrane of this fabric; `None` for other models.
+    pub fn elasticity(&self, fabric: &Fabric) -> Option<Elasticity> {
+        let Self::Membrane { c11, c12, c22, c33 } = *self else { return None };
+        let usual = Elasticity::of(fabric);
+        Some(Elasticity {
+            weft: c11.unwrap_or(usual.weft),
+            across: c12.unwrap_or(usual.across),
+            warp: c22.unwrap_or(usual.warp),
+            shear: c33.unwrap_or(usual.shear),
+        })
+    }
 }
 
 impl Default for ModelKind {
@@ -158,6 +185,8 @@ pub enum IntegratorKind {
     Midpoint {},
     /// Runge-Kutta of order 4.
     Rk4 {},
+    /// Implicit Euler.
+    Implicit(ImplicitSettings),
 }
 
 impl Default for IntegratorKind {

@@ -1,10 +1,10 @@
 //! From a scene file to a simulation: everything is checked here, before anything runs.
 
 use crate::error::SceneError;
-use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, ModelKind, OpeningKind, Scene, Side, Where};
+use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
 use ripstop::grip::{Grip, Key};
-use ripstop::integrator::{Euler, Integrator, Midpoint, Rk4};
+use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Rk4};
 use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
@@ -55,13 +55,16 @@ impl Scene {
         };
         let grips = self.grips(source, &mut cloth, bounds)?;
         let tearing = self.tearing(source, bounds, &cloth, &grips)?;
-        let ModelKind::Springs {} = self.model;
-        let mut potentials = model::springs(&self.fabric, &cloth);
+        let mut potentials = match self.model.elasticity(&self.fabric) {
+            None => model::springs(&self.fabric, &cloth),
+            Some(elasticity) => model::membrane(&self.fabric, elasticity, &cloth),
+        };
         potentials.extend(self.surroundings().loads(&cloth));
         let integrator: Box<dyn Integrator> = match self.integrator {
             IntegratorKind::Euler {} => Box::new(Euler::default()),
             IntegratorKind::Midpoint {} => Box::new(Midpoint::default()),
             IntegratorKind::Rk4 {} => Box::new(Rk4::default()),
+            IntegratorKind::Implicit(settings) => Box::new(Implicit::new(settings)),
         };
         let steps_per_frame = (1.0 / (self.time.fps * self.time.step)).ceil().max(1.0) as u64;
         let h = 1.0 / (self.time.fps * steps_per_frame as f64);
@@ -228,7 +231,7 @@ fn stable(source: &Source, integrator: &str, h: f64, limit: f64) -> Result<Vec<S
         return Err(source.fault(
             &["time", "step"],
             says,
-            format!("set `step` to {limit:.1e} or less, or make the fabric softer or the mesh coarser"),
+            format!("set `step` to {limit:.1e} or less, or take `integrator.implicit`, or make the fabric softer or the mesh coarser"),
         ));
     }
     Ok(vec![format!("{says}; it may blow up")])

@@ -1,7 +1,7 @@
 //! Values that can't be: found before anything is built, and told with their line.
 
 use crate::error::{SceneError, suggest};
-use crate::file::Scene;
+use crate::file::{IntegratorKind, Scene};
 use crate::source::Source;
 use ripstop::tear::Policy;
 
@@ -17,6 +17,13 @@ impl Scene {
         self.fabric.check().map_err(|(key, cause)| {
             source.fault(&["fabric", key], cause, "see `fabric` in docs/scenes.md for usual values")
         })?;
+        if let Some(elasticity) = self.model.elasticity(&self.fabric) {
+            elasticity.check().map_err(|(key, cause)| {
+                let advice = "a constant that is left out follows from `fabric.stretch` and `fabric.shear`";
+                source.fault(&["model", "membrane", key], cause, advice)
+            })?;
+        }
+        self.validate_integrator(source)?;
         self.validate_place(source)?;
         self.validate_air(source)?;
         self.validate_grips(source)?;
@@ -36,6 +43,25 @@ impl Scene {
             let key = if time.duration > 1e6 { "duration" } else { "step" };
             let cause = format!("{:e} s in steps of {:e} s are {steps:.0e} steps", time.duration, time.step);
             return Err(source.fault(&["time", key], cause, format!("a run has at most {MOST_STEPS:.0e} steps")));
+        }
+        Ok(())
+    }
+
+    fn validate_integrator(&self, source: &Source) -> Checked {
+        let IntegratorKind::Implicit(implicit) = self.integrator else { return Ok(()) };
+        let counts =
+            [("iterations", implicit.iterations), ("newton", implicit.newton), ("substeps", implicit.substeps)];
+        if let Some((key, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(source.fault(
+                &["integrator", "implicit", key],
+                format!("`{key}` is 0"),
+                "it must be one or more",
+            ));
+        }
+        let (path, tolerance) = (["integrator", "implicit", "tolerance"], implicit.tolerance);
+        if !(tolerance > 0.0 && tolerance < 1.0) {
+            let advice = "it is a share of the right-hand side, above 0 and below 1; 1e-3 is usual";
+            return Err(source.fault(&path, format!("`tolerance` is {tolerance}"), advice));
         }
         Ok(())
     }

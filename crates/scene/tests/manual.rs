@@ -6,7 +6,7 @@ use toml::{Table, Value};
 const MANUAL: &str = include_str!("../../../docs/scenes.md");
 
 /// Source files with the tables of the scene file, and the types of the core that are part of it.
-const SOURCES: [(&str, &[&str]); 7] = [
+const SOURCES: [(&str, &[&str]); 9] = [
     (include_str!("../src/file.rs"), &[]),
     (include_str!("../src/expect.rs"), &[]),
     (include_str!("../../core/src/fabric.rs"), &["Fabric"]),
@@ -14,6 +14,8 @@ const SOURCES: [(&str, &[&str]); 7] = [
     (include_str!("../../core/src/plastic.rs"), &["Plasticity"]),
     (include_str!("../../core/src/tear/mod.rs"), &["Policy"]),
     (include_str!("../../core/src/criterion/separation_tensor.rs"), &["Form"]),
+    (include_str!("../../core/src/integrator/implicit.rs"), &["ImplicitSettings"]),
+    (include_str!("../../core/src/sparse/precondition.rs"), &["PreconditionerKind"]),
 ];
 
 fn snake_case(name: &str) -> String {

@@ -7,14 +7,16 @@
 //! To add one: a file here with an `impl Integrator`, and its arm in the scene reader.
 
 mod euler;
+mod implicit;
 mod midpoint;
 mod rk4;
 
 pub use euler::Euler;
+pub use implicit::{Implicit, ImplicitSettings};
 pub use midpoint::Midpoint;
 pub use rk4::Rk4;
 
-use crate::cloth::Cloth;
+use crate::cloth::{Cloth, Touched};
 use crate::math::Vec3;
 use crate::parallel;
 use crate::potential::Forces;
@@ -38,6 +40,23 @@ pub trait Integrator: Send {
     /// Largest step [s] that is stable for a mode of angular frequency `omega` [1/s] damped at `rate` [1/s];
     /// infinite if every step is.
     fn stable_step(&self, omega: f64, rate: f64) -> f64;
+
+    /// Follows edits of the cloth.
+    fn follow(&mut self, _touched: &Touched) {}
+
+    /// The last system of the last [`advance`](Self::advance) that could not be solved, if there was one.
+    fn unsolved(&self) -> Option<Unsolved> {
+        None
+    }
+}
+
+/// A system of equations that was given up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unsolved {
+    /// Iterations taken.
+    pub iterations: u32,
+    /// What was left of the right-hand side, as a share of it.
+    pub residual: f64,
 }
 
 /// Accelerations of all nodes: those of held nodes are zero.
@@ -93,6 +112,11 @@ mod tests {
         cloth.x.iter().chain(&*cloth.v).copied().collect()
     }
 
+    /// Systems solved to the last digits.
+    fn exactly(newton: u32) -> ImplicitSettings {
+        ImplicitSettings { tolerance: 1e-11, newton, ..ImplicitSettings::default() }
+    }
+
     fn order(make: fn() -> Box<dyn Integrator>, steps: usize) -> f64 {
         let exact = end_state(Box::new(Rk4::default()), 4096);
         let error = |steps| -> f64 {
@@ -107,6 +131,8 @@ mod tests {
             ("euler", order(|| Box::new(Euler::default()), 400), 1.0),
             ("midpoint", order(|| Box::new(Midpoint::default()), 100), 2.0),
             ("rk4", order(|| Box::new(Rk4::default()), 50), 4.0),
+            ("implicit", order(|| Box::new(Implicit::new(exactly(1))), 400), 1.0),
+            ("implicit with newton", order(|| Box::new(Implicit::new(exactly(8))), 400), 1.0),
         ] {
             assert!((order - expected).abs() < 0.15, "{name}: order {order}");
         }

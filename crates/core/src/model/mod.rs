@@ -2,8 +2,10 @@
 //!
 //! To add one: a file here with a function that returns its potentials, and its arm in the scene reader.
 
+mod membrane;
 mod springs;
 
+pub use membrane::membrane;
 pub use springs::springs;
 
 use crate::cloth::Cloth;

@@ -11,6 +11,7 @@
 mod air;
 mod bend;
 mod gravity;
+mod membrane;
 mod set;
 mod shear;
 mod stretch;
@@ -18,12 +19,14 @@ mod stretch;
 pub use air::{Air, Drag};
 pub use bend::Bend;
 pub use gravity::Gravity;
-pub use set::{Element, ElementSet, Row};
+pub use membrane::{Elasticity, Membrane};
+pub use set::{Element, ElementSet, Row, Tangent};
 pub use shear::Shear;
 pub use stretch::Stretch;
 
 use crate::cloth::{Cloth, Touched};
 use crate::math::Vec3;
+use crate::sparse::{BlockMatrix, Pattern};
 
 /// A source of force.
 pub trait Potential: Send + Sync {
@@ -45,6 +48,18 @@ pub trait Potential: Send + Sync {
 
     /// Tells loads that change with time where the clock stands [s].
     fn set_time(&mut self, _time: f64) {}
+
+    /// True if implicit integrators take this force at the end of the step, by its stiffness and damping.
+    fn is_stiff(&self) -> bool {
+        false
+    }
+
+    /// Names the pairs of nodes that [`add_stiffness`](Self::add_stiffness) fills.
+    fn add_pattern(&self, _pattern: &mut Pattern) {}
+
+    /// Adds `per_x` · K + `per_v` · D at positions `x`: stiffness [N/m], made positive semi-definite, and damping
+    /// [N·s/m].
+    fn add_stiffness(&self, _x: &[Vec3], _per_x: f64, _per_v: f64, _matrix: &mut BlockMatrix) {}
 }
 
 /// Slots that the sets of a model use one after the other.
@@ -72,6 +87,26 @@ impl Forces {
         for potential in &mut self.potentials {
             potential.add_force(cloth, x, v, &mut self.scratch, force);
         }
+    }
+
+    /// The force on every node [N] of the potentials that [are stiff](Potential::is_stiff), or of the others.
+    pub fn evaluate_part(&mut self, stiff: bool, cloth: &Cloth, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
+        force.fill(Vec3::ZERO);
+        for potential in self.potentials.iter_mut().filter(|potential| potential.is_stiff() == stiff) {
+            potential.add_force(cloth, x, v, &mut self.scratch, force);
+        }
+    }
+
+    /// The pairs of nodes that pull at each other.
+    pub fn pattern(&self, node_count: usize) -> Pattern {
+        let mut pattern = Pattern::new(node_count);
+        self.potentials.iter().for_each(|potential| potential.add_pattern(&mut pattern));
+        pattern
+    }
+
+    /// Adds stiffness and damping of all potentials, see [`Potential::add_stiffness`].
+    pub fn add_stiffness(&self, x: &[Vec3], per_x: f64, per_v: f64, matrix: &mut BlockMatrix) {
+        self.potentials.iter().for_each(|potential| potential.add_stiffness(x, per_x, per_v, matrix));
     }
 
     /// Follows edits of the cloth.
@@ -128,5 +163,75 @@ pub(crate) mod laws {
         let torque: Vec3 = x.iter().zip(&force).map(|(x, f)| x.cross(*f)).sum();
         assert!(net.length() < 1e-12 * unit, "net force {net}");
         assert!(torque.length() < 1e-12 * unit, "net torque {torque}");
+    }
+
+    /// The force for positions and velocities that differ by `d` in one number.
+    fn force_at<const N: usize, const R: usize, E: Element<N, R>>(
+        (element, rest): (&E, &[f64; R]),
+        (mut x, mut v): ([Vec3; N], [Vec3; N]),
+        (node, axis): (usize, usize),
+        (dx, dv): (f64, f64),
+    ) -> [Vec3; N] {
+        x[node][axis] += dx;
+        v[node][axis] += dv;
+        element.force(rest, &x, &v)
+    }
+
+    /// Stiffness is minus the slope of the force, by central differences: where nothing is clamped or left out.
+    pub fn stiffness_is_the_slope<const N: usize, const R: usize, E: Element<N, R>>(
+        element: &E,
+        rest: &[f64; R],
+        x: [Vec3; N],
+        unit: f64,
+    ) {
+        let exact = element.tangent(rest, &x, 1.0, 0.0);
+        let (h, still) = (1e-6, [Vec3::ZERO; N]);
+        for (j, axis) in (0..N).flat_map(|j| [(j, 0), (j, 1), (j, 2)]) {
+            let [ahead, behind] = [h, -h].map(|d| force_at((element, rest), (x, still), (j, axis), (d, 0.0)));
+            for i in 0..N {
+                let (slope, column) = ((behind[i] - ahead[i]) / (2.0 * h), exact[i][j].col(axis));
+                assert!((slope - column).length() < 1e-6 * unit, "block {i} {j} axis {axis}: {column} vs {slope}");
+            }
+        }
+        stiffness_never_pushes(element, rest, x, unit);
+    }
+
+    /// Damping is minus the slope of the force over velocities, and the force is linear in them.
+    pub fn damping_is_the_slope<const N: usize, const R: usize, E: Element<N, R>>(
+        element: &E,
+        rest: &[f64; R],
+        x: [Vec3; N],
+        unit: f64,
+    ) {
+        let exact = element.tangent(rest, &x, 0.0, 1.0);
+        let still = [Vec3::ZERO; N];
+        for (j, axis) in (0..N).flat_map(|j| [(j, 0), (j, 1), (j, 2)]) {
+            let [at_rest, moving] = [0.0, 3.0].map(|d| force_at((element, rest), (x, still), (j, axis), (0.0, d)));
+            for i in 0..N {
+                let (slope, column) = ((at_rest[i] - moving[i]) / 3.0, exact[i][j].col(axis));
+                assert!((slope - column).length() < 1e-9 * unit, "block {i} {j} axis {axis}: {column} vs {slope}");
+            }
+        }
+    }
+
+    /// Stiffness is symmetric and positive semi-definite: no motion is helped along.
+    pub fn stiffness_never_pushes<const N: usize, const R: usize, E: Element<N, R>>(
+        element: &E,
+        rest: &[f64; R],
+        x: [Vec3; N],
+        unit: f64,
+    ) {
+        let stiffness = element.tangent(rest, &x, 1.0, 0.0);
+        for (i, j) in (0..N).flat_map(|i| (0..N).map(move |j| (i, j))) {
+            let skew = stiffness[i][j] - stiffness[j][i].transpose();
+            assert!(skew.to_cols_array().iter().all(|d| d.abs() < 1e-12 * unit), "blocks {i} {j}");
+        }
+        for seed in 0..500 {
+            let number = |i: usize, k: u64| 2.0 * crate::math::hash_unit(seed, 3 * i as u64 + k) - 1.0;
+            let d: [Vec3; N] = std::array::from_fn(|i| Vec3::new(number(i, 0), number(i, 1), number(i, 2)));
+            let work: f64 =
+                (0..N).flat_map(|i| (0..N).map(move |j| (i, j))).map(|(i, j)| d[i].dot(stiffness[i][j] * d[j])).sum();
+            assert!(work > -1e-12 * unit, "motion {d:?} gains {work}");
+        }
     }
 }

@@ -3,8 +3,9 @@
 use super::{Potential, Scratch};
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
-use crate::math::Vec3;
+use crate::math::{Mat3, Vec3};
 use crate::parallel;
+use crate::sparse::{BlockMatrix, Pattern};
 use ripstop_mesh::{EdgeId, FaceId, Id, Mesh, NodeId};
 
 /// A kernel on `N` nodes with `R` rest values. Rows are numbered by an id of the mesh, so their order, and with it every
@@ -29,6 +30,16 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
     /// Force on each node [N]; damping included.
     fn force(&self, rest: &[f64; R], x: &[Vec3; N], v: &[Vec3; N]) -> [Vec3; N];
 
+    /// The force answers to position or damps: it has a [`tangent`](Self::tangent), and implicit integrators take it at
+    /// the end of the step. Where this is false (loads) they take it at the beginning.
+    const STIFF: bool = false;
+
+    /// `per_x` · K + `per_v` · D, for K = −∂F/∂x [N/m], changed as little as makes it positive semi-definite, and
+    /// D = −∂F/∂v [N·s/m]. Damping must be linear in the velocities: F(x, v) = F(x, 0) − D v.
+    fn tangent(&self, _rest: &[f64; R], _x: &[Vec3; N], _per_x: f64, _per_v: f64) -> Tangent<N> {
+        [[Mat3::ZERO; N]; N]
+    }
+
     /// Upper bounds of the stiffness [N/m] and damping [N·s/m] this row adds at any of its nodes.
     fn bounds(&self, _rest: &[f64; R]) -> (f64, f64) {
         (0.0, 0.0)
@@ -37,6 +48,9 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
     /// See [`Potential::set_time`].
     fn set_time(&mut self, _time: f64) {}
 }
+
+/// A block for each pair of nodes of an element; symmetric as a whole.
+pub type Tangent<const N: usize> = [[Mat3; N]; N];
 
 /// One element: its nodes and rest values.
 pub type Row<const N: usize, const R: usize> = ([NodeId; N], [f64; R]);
@@ -278,13 +292,31 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
     fn set_time(&mut self, time: f64) {
         self.element.set_time(time);
     }
+
+    fn is_stiff(&self) -> bool {
+        E::STIFF
+    }
+
+    fn add_pattern(&self, pattern: &mut Pattern) {
+        if E::STIFF {
+            rows(&self.blocks).for_each(|(_, nodes, _)| pattern.add(&nodes));
+        }
+    }
+
+    fn add_stiffness(&self, x: &[Vec3], per_x: f64, per_v: f64, matrix: &mut BlockMatrix) {
+        if E::STIFF {
+            for (_, nodes, rest) in rows(&self.blocks) {
+                matrix.add(&nodes, &self.element.tangent(&rest, &nodes.map(|n| x[n]), per_x, per_v));
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cloth::Placement;
-    use crate::potential::{Air, Bend, Shear, Stretch};
+    use crate::potential::{Air, Bend, Elasticity, Membrane, Shear, Stretch};
     use crate::wind::Wind;
     use ripstop_mesh::{ChangeLog, Vec2, generate};
 
@@ -333,6 +365,7 @@ mod tests {
         agree(Stretch { stiffness: 300.0, damping: 0.01 });
         agree(Shear { stiffness: 20.0 });
         agree(Bend { stiffness: 1e-3 });
+        agree(Membrane { elasticity: Elasticity::of(&crate::Fabric::default()), damping: 0.01 });
         let wind = Wind { keys: vec![(0.0, Vec3::new(3.0, 1.0, 2.0))], gust: 0.3, period: 1.0, length: 0.5, seed: 1 };
         agree(Air::<true>::new(0.1, 0.7, wind.clone()));
         agree(Air::<false>::new(0.1, 0.7, wind));

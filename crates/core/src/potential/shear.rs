@@ -11,11 +11,11 @@
 //! | A | | m² | material area of the face |
 //!
 //! Source: Phillips 2008 eqs. 12–14, where κ is one constant for all corners. The three corners of a face are
-//! one element.
+//! one element. Stiffness: κ Σ ∇α ∇αᵀ over the three corners (Gauss-Newton), positive semi-definite and exact at rest.
 
-use super::{Element, Row};
+use super::{Element, Row, Tangent};
 use crate::cloth::Cloth;
-use crate::math::{Vec3, angle, inverse_or_zero};
+use crate::math::{Mat3, Vec3, angle, inverse_or_zero, outer};
 use ripstop_mesh::FaceId;
 
 /// Springs on corner angles.
@@ -25,8 +25,8 @@ pub struct Shear {
 }
 
 /// Sine and cosine of the first, then of the second angle at rest (the three add up to π, so two tell the third),
-/// stiffness κ [N·m] of the face, and for the bound of the stiffness its shortest edge squared [m²].
-type Angles = [f64; 6];
+/// and stiffness κ [N·m] of the face.
+type Angles = [f64; 5];
 
 /// How far the three angles of a face with these edges have opened [rad]. `double_area` is twice its area.
 #[inline(always)]
@@ -51,21 +51,21 @@ fn squares(edge: &[Vec3; 3]) -> [f64; 3] {
     [edge[0].length_squared(), edge[1].length_squared(), edge[2].length_squared()]
 }
 
-impl Element<3, 6> for Shear {
+impl Element<3, 5> for Shear {
     type Key = FaceId;
     const NAME: &'static str = "shear";
+    const STIFF: bool = true;
 
-    fn row(&self, cloth: &Cloth, f: FaceId) -> Option<Row<3, 6>> {
+    fn row(&self, cloth: &Cloth, f: FaceId) -> Option<Row<3, 5>> {
         let uv = cloth.mesh.face_uv(f);
         let rest_angle = |k: usize| {
             let (p, q) = (uv[(k + 1) % 3] - uv[k], uv[(k + 2) % 3] - uv[k]);
             let size = p.length() * q.length();
             (p.perp_dot(q).abs() / size, p.dot(q) / size)
         };
-        let shortest = (0..3).map(|k| uv[k].distance_squared(uv[(k + 1) % 3])).fold(f64::MAX, f64::min);
         let ((s0, c0), (s1, c1)) = (rest_angle(0), rest_angle(1));
         let stiffness = self.stiffness * cloth.mesh.face_area(f).abs();
-        Some((cloth.mesh.face_nodes(f), [s0, c0, s1, c1, stiffness, shortest]))
+        Some((cloth.mesh.face_nodes(f), [s0, c0, s1, c1, stiffness]))
     }
 
     #[inline(always)]
@@ -97,9 +97,39 @@ impl Element<3, 6> for Shear {
         [push[2] - push[0], push[0] - push[1], push[1] - push[2]]
     }
 
-    fn bounds(&self, rest: &Angles) -> (f64, f64) {
-        // Each of three corners: moment κ per radian, lever and response both 1/|e|, on both edges.
-        (12.0 * rest[4] / rest[5], 0.0)
+    #[inline(always)]
+    fn tangent(&self, rest: &Angles, x: &[Vec3; 3], per_x: f64, _per_v: f64) -> Tangent<3> {
+        let edge = edges(x);
+        let length_squared = squares(&edge);
+        let normal = edge[0].cross(edge[1]);
+        let unit = normal * inverse_or_zero(normal.length());
+        // How edge k turns when its head moves; its tail turns it the other way.
+        let mut turn = [Vec3::ZERO; 3];
+        for k in 0..3 {
+            turn[k] = unit.cross(edge[k]) * inverse_or_zero(length_squared[k]);
+        }
+        let mut stiffness = [[Mat3::ZERO; 3]; 3];
+        for (k, next, last) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+            // The angle at corner k opens when edge k − 1 turns ahead of edge k.
+            let mut slope = [Vec3::ZERO; 3];
+            slope[last] = -turn[last];
+            slope[next] = -turn[k];
+            slope[k] = turn[last] + turn[k];
+            for i in 0..3 {
+                for j in 0..3 {
+                    stiffness[i][j] += outer(slope[i], slope[j]) * (per_x * rest[4]);
+                }
+            }
+        }
+        stiffness
+    }
+
+    fn bounds(&self, &[s0, c0, s1, c1, _]: &Angles) -> (f64, f64) {
+        // Each of three corners: moment κ per radian, lever and response both 1/|e|, on both edges: 12 κ / e² for the
+        // shortest edge. With κ = S A and e² = 2 A sin² / (sin sin sin) by the law of sines, the area drops out.
+        let s2 = s0 * c1 + c0 * s1;
+        let least = s0.min(s1).min(s2);
+        (6.0 * self.stiffness * s0 * s1 * s2 / (least * least), 0.0)
     }
 }
 
@@ -113,7 +143,7 @@ mod tests {
 
     fn rest(first: f64, second: f64) -> Angles {
         let ((s0, c0), (s1, c1)) = (sin_cos(first), sin_cos(second));
-        [s0, c0, s1, c1, 30.0, 1.0]
+        [s0, c0, s1, c1, 30.0]
     }
 
     #[test]
@@ -128,6 +158,8 @@ mod tests {
     fn a_larger_copy_is_not_sheared() {
         let angle = |k: usize| (X[(k + 1) % 3] - X[k]).angle_between(X[(k + 2) % 3] - X[k]);
         let rest = rest(angle(0), angle(1));
+        laws::stiffness_is_the_slope(&Shear { stiffness: 1.0 }, &rest, X, 30.0);
+        laws::stiffness_never_pushes(&Shear { stiffness: 1.0 }, &rest, X.map(|p| p * Vec3::new(0.7, 1.4, 1.0)), 30.0);
         let moved = X.map(|p| rotate(p * 1.3, Vec3::Z, 0.4) + Vec3::ONE);
         assert!(Shear { stiffness: 1.0 }.energy(&rest, &moved) < 1e-20);
     }

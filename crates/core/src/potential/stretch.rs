@@ -17,13 +17,16 @@
 //! equilateral triangles k = √3/2 · E, which is exactly a sheet of Young's modulus E and Poisson's ratio 1/3. Stiffness
 //! belongs to the half-edge: a lip keeps its own half, so opening an edge keeps the energy.
 //!
+//! Stiffness: k ê êᵀ + k max(0, 1 − l₀/l) (I − ê êᵀ), exact while stretched; the clamp leaves out what a compressed spring
+//! gives away by turning aside, so that the matrix stays positive semi-definite. Damping: d ê êᵀ, exact.
+//!
 //! Limits: Poisson's ratio is that of the lattice, about 1/3; a square grid with its diagonals is a fifth stiffer along its threads
 //! than `stretch` says, an irregular mesh within a few percent of it.
 
-use super::{Element, Row};
+use super::{Element, Row, Tangent};
 use crate::cloth::Cloth;
 use crate::fabric::Fabric;
-use crate::math::{Vec3, inverse_or_zero};
+use crate::math::{Mat3, Vec3, inverse_or_zero, outer};
 use ripstop_mesh::EdgeId;
 
 /// Damped springs along the edges.
@@ -41,39 +44,52 @@ impl Stretch {
     }
 }
 
-/// Rest length l₀ [m], stiffness k [N/m] and damping d [N·s/m] of one spring.
-type Spring = [f64; 3];
+/// Rest length l₀ [m] and stiffness k [N/m] of one spring.
+type Spring = [f64; 2];
 
-impl Element<2, 3> for Stretch {
+impl Element<2, 2> for Stretch {
     type Key = EdgeId;
     const NAME: &'static str = "stretch";
+    const STIFF: bool = true;
 
-    fn row(&self, cloth: &Cloth, e: EdgeId) -> Option<Row<2, 3>> {
+    fn row(&self, cloth: &Cloth, e: EdgeId) -> Option<Row<2, 2>> {
         let mesh = &cloth.mesh;
         let c = mesh.edge_corner(e);
         let area: f64 = [Some(c), mesh.twin(c)].into_iter().flatten().map(|c| mesh.face_area(c.face()).abs()).sum();
         let stiffness = self.stiffness * area / (cloth.woven[e] * cloth.woven[e]);
-        Some((mesh.edge_nodes(e), [cloth.rest[e], stiffness, self.damping * stiffness]))
+        Some((mesh.edge_nodes(e), [cloth.rest[e], stiffness]))
     }
 
     #[inline(always)]
-    fn energy(&self, &[rest, stiffness, _]: &Spring, x: &[Vec3; 2]) -> f64 {
+    fn energy(&self, &[rest, stiffness]: &Spring, x: &[Vec3; 2]) -> f64 {
         let stretch = x[0].distance(x[1]) - rest;
         0.5 * stiffness * stretch * stretch
     }
 
     #[inline(always)]
-    fn force(&self, &[rest, stiffness, damping]: &Spring, x: &[Vec3; 2], v: &[Vec3; 2]) -> [Vec3; 2] {
+    fn force(&self, &[rest, stiffness]: &Spring, x: &[Vec3; 2], v: &[Vec3; 2]) -> [Vec3; 2] {
         let along = x[1] - x[0];
         let length = along.length();
         let unit = along * inverse_or_zero(length);
-        let pull = unit * (stiffness * (length - rest) + damping * (v[1] - v[0]).dot(unit));
+        let pull = unit * (stiffness * (length - rest) + self.damping * stiffness * (v[1] - v[0]).dot(unit));
         [pull, -pull]
     }
 
-    fn bounds(&self, &[_, stiffness, damping]: &Spring) -> (f64, f64) {
+    #[inline(always)]
+    fn tangent(&self, &[rest, stiffness]: &Spring, x: &[Vec3; 2], per_x: f64, per_v: f64) -> Tangent<2> {
+        let along = x[1] - x[0];
+        let length = along.length();
+        let inverse = inverse_or_zero(length);
+        let unit = along * inverse;
+        let across = per_x * stiffness * (1.0 - rest * inverse).max(0.0);
+        let both = outer(unit, unit) * (per_x * stiffness + per_v * self.damping * stiffness - across)
+            + Mat3::from_diagonal(Vec3::splat(across));
+        [[both, -both], [-both, both]]
+    }
+
+    fn bounds(&self, &[_, stiffness]: &Spring) -> (f64, f64) {
         // Both ends move against each other: Gershgorin's bound of the pair is twice the constant.
-        (2.0 * stiffness, 2.0 * damping)
+        (2.0 * stiffness, 2.0 * self.damping * stiffness)
     }
 }
 
@@ -85,15 +101,19 @@ mod tests {
     use crate::potential::{ElementSet, Potential};
     use ripstop_mesh::{ChangeLog, Vec2, generate};
 
-    const SPRING: Spring = [1.0, 50.0, 2.0];
+    const SPRING: Spring = [1.0, 50.0];
     const X: [Vec3; 2] = [Vec3::new(0.1, 0.2, -0.3), Vec3::new(1.2, 0.7, 0.4)];
 
     #[test]
     fn obeys_the_laws() {
-        let stretch = Stretch { stiffness: 1.0, damping: 0.0 };
+        let stretch = Stretch { stiffness: 1.0, damping: 0.04 };
         laws::force_is_the_gradient(&stretch, &SPRING, X, 50.0);
         let v = [Vec3::new(0.3, -1.0, 0.0), Vec3::new(-0.5, 0.2, 0.9)];
         laws::balanced(X, stretch.force(&SPRING, &X, &v), 50.0);
+        laws::stiffness_is_the_slope(&stretch, &SPRING, X, 50.0);
+        laws::damping_is_the_slope(&stretch, &SPRING, X, 2.0);
+        let short = [X[0], X[0] + (X[1] - X[0]) * 0.3];
+        laws::stiffness_never_pushes(&stretch, &SPRING, short, 50.0);
     }
 
     #[test]
