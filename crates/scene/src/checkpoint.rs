@@ -47,7 +47,7 @@ pub struct CheckpointRef<'a> {
 impl CheckpointRef<'_> {
     /// Writes it beside, then in place of the last one.
     pub fn write(&self, path: &Path) -> std::io::Result<()> {
-        crate::run::write_beside(path, |file| {
+        crate::whole::write_beside(path, |file| {
             let mut file = std::io::BufWriter::new(file);
             file.write_all(MAGIC)?;
             file.write_all(&VERSION.to_le_bytes())?;

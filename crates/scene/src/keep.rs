@@ -3,8 +3,8 @@
 
 use crate::error::SceneError;
 use crate::file::Scene;
-use crate::run::write_whole;
 use crate::source::Source;
+use crate::whole::write_whole;
 use std::path::{Path, PathBuf};
 
 /// Name of the scene's copy in a run's folder.

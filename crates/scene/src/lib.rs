@@ -20,6 +20,7 @@ mod source;
 mod summary;
 pub mod tally;
 mod validate;
+pub mod whole;
 
 pub use error::SceneError;
 pub use file::Scene;

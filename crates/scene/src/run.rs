@@ -12,6 +12,7 @@ use crate::keep::{self, Kept};
 use crate::load::Built;
 use crate::summary::Summary;
 use crate::tally::{Tally, plastic_strains};
+use crate::whole::write_whole;
 use crate::{cache, export};
 use ripstop::mesh::{Id, pieces};
 use ripstop::tear::{Cause, Event};
@@ -117,29 +118,6 @@ fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> RunError + '_ {
         .into(),
         cause: e.to_string(),
     }
-}
-
-/// Writes a file beside its place, then moves it there.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    write_beside(path, |mut file| file.write_all(bytes))
-}
-
-/// The same for a file that is written bit by bit.
-pub fn write_beside(path: &Path, write: impl FnOnce(&File) -> std::io::Result<()>) -> std::io::Result<()> {
-    let beside = ending(path, ".tmp");
-    let whole = || {
-        let file = File::create(&beside)?;
-        write(&file)?;
-        file.sync_data()?;
-        std::fs::rename(&beside, path)
-    };
-    whole().inspect_err(|_| drop(std::fs::remove_file(&beside)))
-}
-
-fn ending(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    name.into()
 }
 
 /// Seconds by stage.

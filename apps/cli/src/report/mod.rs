@@ -10,7 +10,7 @@ mod stats;
 use crate::pictures::{Drawn, FILM};
 use anyhow::{Context, Result, anyhow};
 use html::{data_uri, escaped};
-use ripstop_scene::run::write_whole;
+use ripstop_scene::whole::write_whole;
 use ripstop_scene::{Outcome, Summary, keep};
 use stats::Stats;
 use std::fmt::Write;
