@@ -154,6 +154,7 @@ fn show(bar: &ProgressBar, progress: &Progress<'_>) {
             bar.set_message(format!("{tears} torn"));
         }
         Progress::Export(what) => bar.set_message(format!("writing {what}")),
+        Progress::Warning(warning) => bar.suspend(|| eprintln!("warning: {warning}")),
     }
 }
 

@@ -22,8 +22,6 @@ pub struct Built {
     pub frame_count: u32,
     /// Things that will work but may not be meant.
     pub warnings: Vec<String>,
-    /// Smallest and largest material coordinates [m].
-    pub uv_bounds: (Vec2, Vec2),
 }
 
 impl Scene {
@@ -82,9 +80,10 @@ impl Scene {
         for hand in &self.hand {
             simulation = simulation.tear_by_hand(HandTear { time: hand.t, path: hand.path.clone() });
         }
-        let warnings = stable(source, name, h, simulation.stable_step())?;
+        let mut warnings = stable(source, name, h, simulation.stable_step())?;
+        warnings.extend(simulation.grips().iter().filter_map(jumps));
         let frame_count = (self.time.duration * self.time.fps).round().max(1.0) as u32;
-        Ok(Built { simulation, steps_per_frame, frame_count, warnings, uv_bounds: bounds })
+        Ok(Built { simulation, steps_per_frame, frame_count, warnings })
     }
 
     fn mesh(&self, source: &Source) -> Result<(Mesh, Option<Column<NodeId, Vec3>>), SceneError> {
@@ -246,6 +245,14 @@ fn not_too_many(source: &Source, path: &[&str], nodes: f64) -> Result<(), SceneE
         return Err(source.fault(path, cause, format!("make it coarser: at most {MOST_NODES:.0e} nodes are possible")));
     }
     Ok(())
+}
+
+/// Keyframes hold before the first one too, so a first one away from rest moves the grip there within a step.
+fn jumps(grip: &Grip) -> Option<String> {
+    let start = grip.key(0.0);
+    (start.shift != Vec3::ZERO || start.turn != Vec3::ZERO).then(|| {
+        format!("grip `{}` jumps in the first step; add {{ t = 0.0, move = [0, 0, 0] }} to its keys", grip.name)
+    })
 }
 
 fn positive_size(source: &Source, kind: &str, size: Vec2) -> Result<Vec2, SceneError> {

@@ -97,6 +97,8 @@ pub enum Progress<'a> {
     },
     /// An export goes on.
     Export(&'static str),
+    /// Something that will work but may not be meant.
+    Warning(&'a str),
 }
 
 fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> RunError + '_ {
@@ -268,7 +270,10 @@ pub fn run(
     let (scene, built) = Scene::read(path)?;
     let kept = Kept::read(path, &scene)?;
     let other_onset = other_onset(path, &scene)?;
-    let Built { mut simulation, steps_per_frame, frame_count, .. } = built;
+    let Built { mut simulation, steps_per_frame, frame_count, warnings } = built;
+    for warning in &warnings {
+        progress(Progress::Warning(warning));
+    }
     let last = options.frames.map_or(frame_count, |n| n.saturating_sub(1).min(frame_count));
     let scene_check = std::fs::read(path).map(|bytes| crc32fast::hash(&bytes)).unwrap_or_default();
     let checkpoint_path = options.folder.join("checkpoint.bin");
