@@ -2,7 +2,7 @@
 
 use crate::{End, say};
 use anyhow::Result;
-use ripstop_scene::Scene;
+use ripstop_scene::variant::{Part, Parts};
 use std::path::PathBuf;
 
 /// Arguments of `ripstop check`.
@@ -16,36 +16,44 @@ pub struct Args {
 /// Loads every scene and says what it would do.
 pub fn check(args: &Args) -> Result<End> {
     for path in &args.scenes {
-        let (scene, built) = Scene::read(path)?;
-        let simulation = &built.simulation;
-        let mesh = &simulation.cloth().mesh;
-        say(format!("{}: {}", path.display(), scene.title));
-        say(format!(
-            "  cloth: {} nodes, {} edges, {} faces, {:.3} m²",
-            mesh.node_count(),
-            mesh.edge_count(),
-            mesh.face_count(),
-            mesh.area()
-        ));
-        for grip in simulation.grips() {
-            let moves =
-                if grip.keys.is_empty() { "holds".into() } else { format!("moves by {} keyframes", grip.keys.len()) };
-            let release = grip.release.map_or(String::new(), |t| format!(", lets go at {t} s"));
-            say(format!("  grip `{}`: {} nodes, {moves}{release}", grip.name, grip.nodes().count()));
-        }
-        if let Some(tearing) = simulation.tears_by() {
-            say(format!("  tears by {}, opens by {}", tearing.criterion.name(), tearing.opening.name()));
-        }
-        say(format!(
-            "  {} frames of {} steps of {:.3e} s (stable up to about {:.1e} s)",
-            built.frame_count + 1,
-            built.steps_per_frame,
-            simulation.step_length(),
-            simulation.stable_step()
-        ));
-        for warning in &built.warnings {
-            say(format!("  warning: {warning}"));
+        for part in &Parts::read(path)?.parts {
+            check_part(part)?;
         }
     }
     Ok(End::Done)
+}
+
+fn check_part(part: &Part) -> Result<()> {
+    let (scene, built) = part.build()?;
+    let simulation = &built.simulation;
+    let mesh = &simulation.cloth().mesh;
+    let variant = part.name.as_ref().map_or(String::new(), |name| format!(" ({name})"));
+    say(format!("{}{variant}: {}", part.path().display(), scene.title));
+    say(format!(
+        "  cloth: {} nodes, {} edges, {} faces, {:.3} m²",
+        mesh.node_count(),
+        mesh.edge_count(),
+        mesh.face_count(),
+        mesh.area()
+    ));
+    for grip in simulation.grips() {
+        let moves =
+            if grip.keys.is_empty() { "holds".into() } else { format!("moves by {} keyframes", grip.keys.len()) };
+        let release = grip.release.map_or(String::new(), |t| format!(", lets go at {t} s"));
+        say(format!("  grip `{}`: {} nodes, {moves}{release}", grip.name, grip.nodes().count()));
+    }
+    if let Some(tearing) = simulation.tears_by() {
+        say(format!("  tears by {}, opens by {}", tearing.criterion.name(), tearing.opening.name()));
+    }
+    say(format!(
+        "  {} frames of {} steps of {:.3e} s (stable up to about {:.1e} s)",
+        built.frame_count + 1,
+        built.steps_per_frame,
+        simulation.step_length(),
+        simulation.stable_step()
+    ));
+    for warning in &built.warnings {
+        say(format!("  warning: {warning}"));
+    }
+    Ok(())
 }

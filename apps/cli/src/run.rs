@@ -5,8 +5,11 @@ use crate::render::drawing_bar;
 use crate::{End, say};
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ripstop_scene::Summary;
-use ripstop_scene::run::{Format, Options, Progress};
+use rayon::ThreadPool;
+use ripstop_scene::run::{Format, Options, Progress, RunError};
+use ripstop_scene::variant::{Part, Parts};
+use ripstop_scene::whole::write_whole;
+use ripstop_scene::{Outcome, Summary};
 use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -71,31 +74,166 @@ pub fn run(args: &Args) -> Result<End> {
                 folder.display()
             );
         }
-        jobs.push((scene, name, folder));
+        jobs.push((Parts::read(scene)?, name, folder));
     }
-    let mut end = End::Done;
-    for (scene, name, folder) in jobs {
-        let options = Options {
-            folder: folder.clone(),
-            frames: args.frames,
-            resume: args.resume,
-            formats: args.format.iter().filter_map(|f| f.format()).collect(),
-            checkpoint_every: 10,
+    let mut met = true;
+    for (parts, name, folder) in jobs {
+        met &= if parts.is_several() {
+            several(args, &pool, &parts, &name, &folder)?
+        } else {
+            let summary = one(args, &pool, &parts.parts[0], &name, &folder, args.resume)?;
+            report(&summary, &folder);
+            if !args.no_film {
+                pool.install(|| draw(args, &folder))?;
+            }
+            summary.met()
         };
-        let bar = progress_bar(&name);
-        let summary =
-            pool.install(|| ripstop_scene::run::run(scene, &name, &options, &mut |progress| show(&bar, &progress)));
-        bar.finish_and_clear();
-        let summary = summary?;
-        report(&summary, &folder);
-        if !args.no_film {
-            pool.install(|| draw(args, &folder))?;
+    }
+    Ok(if met { End::Done } else { End::Unmet })
+}
+
+/// Simulates one scene or variant.
+fn one(
+    args: &Args,
+    pool: &ThreadPool,
+    part: &Part,
+    name: &str,
+    folder: &Path,
+    resume: bool,
+) -> Result<Summary, RunError> {
+    let options = Options {
+        folder: folder.to_path_buf(),
+        frames: args.frames,
+        resume,
+        formats: args.format.iter().filter_map(|f| f.format()).collect(),
+        checkpoint_every: 10,
+    };
+    let bar = progress_bar(name);
+    let summary = pool.install(|| ripstop_scene::run::run(part, name, &options, &mut |progress| show(&bar, &progress)));
+    bar.finish_and_clear();
+    summary
+}
+
+/// Simulates every variant of a scene into a folder of its own, then compares them. True if everything was as promised.
+fn several(args: &Args, pool: &ThreadPool, parts: &Parts, name: &str, folder: &Path) -> Result<bool> {
+    let (mut met, mut rows, mut folders) = (true, Vec::new(), Vec::new());
+    for part in &parts.parts {
+        let variant = part.name.as_deref().unwrap_or_default();
+        let (name, folder) = (format!("{name}-{variant}"), folder.join(variant));
+        let earlier = if args.resume { part.finished_in(&folder) } else { None };
+        let ran = match earlier {
+            Some(summary) => Ok(summary),
+            None => one(args, pool, part, &name, &folder, args.resume && folder.join("checkpoint.bin").exists()),
+        };
+        let row = match ran {
+            Ok(summary) => {
+                report(&summary, &folder);
+                if part.fails {
+                    println!("  not met: it ran to its end, expected to fail");
+                }
+                met &= summary.met() && !part.fails;
+                folders.push(folder);
+                Row::of(variant, &summary)
+            }
+            Err(RunError::Step { cause, .. }) if part.fails => {
+                println!("{name}: fails as expected: {cause}");
+                Row::failed(variant, cause.to_string())
+            }
+            Err(error) => return Err(error.into()),
+        };
+        rows.push(row);
+    }
+    let whole = args.frames.is_none();
+    let outcomes = if whole { ripstop_scene::variant::judge(&parts.together, &folders)? } else { Vec::new() };
+    report_unmet(&outcomes);
+    met &= outcomes.iter().all(|outcome| outcome.met);
+    let page = serde_json::json!({ "variants": rows, "together": outcomes });
+    let path = folder.join("together.json");
+    write_whole(&path, format!("{page:#}\n").as_bytes())
+        .with_context(|| format!("{}: can't be written\n       choose another folder with -o", path.display()))?;
+    println!("{}", Row::table(&rows));
+    for outcome in &outcomes {
+        println!("{name}: {} is {}, expected {}", outcome.name, value_of(outcome), outcome.expected);
+    }
+    if !args.no_film {
+        for folder in &folders {
+            pool.install(|| draw(args, folder))?;
         }
-        if !summary.met() {
-            end = End::Unmet;
+        pool.install(|| crate::sheet::write(&folders, None, &args.pictures, &folder.join("sheet.png")))?;
+    }
+    Ok(met)
+}
+
+/// What a variant took and gave, for comparison.
+#[derive(serde::Serialize)]
+struct Row {
+    variant: String,
+    step: Option<f64>,
+    stable_step: Option<f64>,
+    /// Wall-clock time per simulated second [s].
+    cost: Option<f64>,
+    tears: Option<usize>,
+    first_tear: Option<f64>,
+    largest_strain: Option<f64>,
+    state_hash: Option<String>,
+    failed: Option<String>,
+}
+
+impl Row {
+    fn of(variant: &str, summary: &Summary) -> Self {
+        Self {
+            variant: variant.into(),
+            step: Some(summary.step),
+            stable_step: summary.stable_step,
+            cost: Some(1.0 / summary.real_time_ratio),
+            tears: Some(summary.tears),
+            first_tear: summary.first_tear.as_ref().map(|first| first.time),
+            largest_strain: Some(summary.largest_strain),
+            state_hash: Some(summary.state_hash.clone()),
+            failed: None,
         }
     }
-    Ok(end)
+
+    fn failed(variant: &str, cause: String) -> Self {
+        let none = None;
+        Self {
+            variant: variant.into(),
+            step: none,
+            stable_step: none,
+            cost: none,
+            tears: None,
+            first_tear: none,
+            largest_strain: none,
+            state_hash: None,
+            failed: Some(cause),
+        }
+    }
+
+    fn table(rows: &[Self]) -> String {
+        let width = rows.iter().map(|row| row.variant.len()).max().unwrap_or(0).max(7);
+        let mut text = format!(
+            "{:width$}  {:>9}  {:>11}  {:>8}  {:>6}  {:>10}  {:>8}",
+            "variant", "step", "stable up to", "s per s", "tears", "first tear", "strain"
+        );
+        for row in rows {
+            if let Some(cause) = &row.failed {
+                text += &format!("\n{:width$}  fails: {cause}", row.variant);
+                continue;
+            }
+            let seconds = |value: Option<f64>| value.map_or("any".into(), |s| format!("{s:.1e} s"));
+            text += &format!(
+                "\n{:width$}  {:>9}  {:>12}  {:>8}  {:>6}  {:>10}  {:>8}",
+                row.variant,
+                seconds(row.step),
+                seconds(row.stable_step),
+                row.cost.map_or(String::new(), |c| format!("{c:.3}")),
+                row.tears.map_or(String::new(), |n| n.to_string()),
+                row.first_tear.map_or("-".into(), |t| format!("{t:.3} s")),
+                row.largest_strain.map_or(String::new(), |s| format!("{:.2} %", 100.0 * s)),
+            );
+        }
+        text
+    }
 }
 
 /// Film, stills and report of a finished run.
@@ -172,8 +310,15 @@ fn report(summary: &Summary, folder: &Path) {
         summary.expectations.len(),
         folder.display()
     );
-    for outcome in summary.expectations.iter().filter(|o| !o.met) {
-        let value = outcome.value.map_or("nothing to measure".into(), |v| format!("{v:.4}"));
-        println!("  not met: {} is {value}, expected {}", outcome.name, outcome.expected);
+    report_unmet(&summary.expectations);
+}
+
+fn report_unmet(outcomes: &[Outcome]) {
+    for outcome in outcomes.iter().filter(|o| !o.met) {
+        println!("  not met: {} is {}, expected {}", outcome.name, value_of(outcome), outcome.expected);
     }
+}
+
+fn value_of(outcome: &Outcome) -> String {
+    outcome.value.map_or("nothing to measure".into(), |v| format!("{v:.4}"))
 }

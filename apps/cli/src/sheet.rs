@@ -6,7 +6,7 @@ use crate::{End, say};
 use anyhow::Result;
 use ripstop_render::sheet::{Cell, contact};
 use ripstop_render::{RgbImage, save};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Size of a picture in the sheet [px], if none is given.
 const CELL: Size = (640, 360);
@@ -29,18 +29,24 @@ pub struct Args {
 
 /// Draws the key picture of every run, side by side.
 pub fn sheet(args: &Args) -> Result<End> {
-    let bar = drawing_bar("sheet", args.folders.len());
+    write(&args.folders, args.columns.map(usize::from), &args.pictures, &args.output)?;
+    Ok(End::Done)
+}
+
+/// Draws the key picture of every run into one file.
+pub fn write(folders: &[PathBuf], columns: Option<usize>, pictures: &PictureArgs, output: &Path) -> Result<()> {
+    let bar = drawing_bar("sheet", folders.len());
     let mut cells: Vec<(RgbImage, String)> = Vec::new();
-    for folder in &args.folders {
+    for folder in folders {
         let mut run = Run::open(folder)?;
-        let picture = run.key_picture(&args.pictures, args.pictures.still_of(CELL))?;
+        let picture = run.key_picture(pictures, pictures.still_of(CELL))?;
         cells.push((picture, format!("{}: {}", run.name, run.scene.title)));
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let columns = args.columns.map_or_else(|| (1..).find(|n| n * n >= cells.len()).unwrap_or(1), usize::from);
+    let columns = columns.unwrap_or_else(|| (1..).find(|n| n * n >= cells.len()).unwrap_or(1));
     let cells: Vec<Cell<'_>> = cells.iter().map(|(picture, caption)| Cell { picture, caption }).collect();
-    save(&contact(&cells, columns)?, &args.output)?;
-    say(format!("{} runs -> {}", cells.len(), args.output.display()));
-    Ok(End::Done)
+    save(&contact(&cells, columns)?, output)?;
+    say(format!("{} runs -> {}", cells.len(), output.display()));
+    Ok(())
 }

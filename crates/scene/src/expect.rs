@@ -52,6 +52,14 @@ pub struct Expect {
     pub plastic_spread: Option<Range>,
 }
 
+/// `[together]`: what the variants of a scene promise together.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Together {
+    /// Largest distance of a node from itself in another variant, in the last frame, over the larger side of the cloth.
+    pub same_shape: Option<Range>,
+}
+
 /// `first_tear = { … }`
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

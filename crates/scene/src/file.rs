@@ -5,7 +5,7 @@
 
 use crate::expect::Expect;
 use ripstop::criterion::Form;
-use ripstop::integrator::ImplicitSettings;
+use ripstop::integrator::{ImplicitSettings, SemiImplicitSettings};
 use ripstop::plastic::Plasticity;
 use ripstop::potential::Elasticity;
 use ripstop::tear::Policy;
@@ -185,6 +185,8 @@ pub enum IntegratorKind {
     Midpoint {},
     /// Runge-Kutta of order 4.
     Rk4 {},
+    /// Elastic forces explicitly, damping implicitly.
+    SemiImplicit(SemiImplicitSettings),
     /// Implicit Euler.
     Implicit(ImplicitSettings),
 }

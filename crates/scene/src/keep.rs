@@ -17,8 +17,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub fn read(path: &Path, scene: &Scene) -> Result<Self, SceneError> {
-        let source = Source::read(path)?;
+    pub fn read(source: &Source, scene: &Scene) -> Result<Self, SceneError> {
         let texture = scene.look.texture.as_deref().map(|file| {
             let from = source.beside(file);
             let bytes = std::fs::read(&from).map_err(|e| {
@@ -27,7 +26,7 @@ impl Kept {
             })?;
             Ok((texture_file(file), bytes))
         });
-        Ok(Self { texture: texture.transpose()?, text: source.text })
+        Ok(Self { texture: texture.transpose()?, text: source.text.clone() })
     }
 
     /// Writes them; on an error returns the file it is about.

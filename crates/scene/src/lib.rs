@@ -1,6 +1,6 @@
 //! Scenes as TOML files, their runs, and what runs write.
 //!
-//! [`Scene::read`] reads and checks a file, [`Scene::build`] makes the simulation, [`run::run`] steps it and
+//! [`Parts::read`](variant::Parts::read) reads a file, [`Part::build`](variant::Part::build) checks it and makes the simulation, [`run::run`] steps it and
 //! writes caches, events, statistics and a summary, against which [`expect`] holds what the scene promises.
 
 #![allow(rustdoc::broken_intra_doc_links)] // Units are written in brackets.
@@ -20,6 +20,7 @@ mod source;
 mod summary;
 pub mod tally;
 mod validate;
+pub mod variant;
 pub mod whole;
 
 pub use error::SceneError;

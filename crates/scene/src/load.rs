@@ -3,8 +3,9 @@
 use crate::error::SceneError;
 use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
+use crate::variant::Parts;
 use ripstop::grip::{Grip, Key};
-use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Rk4};
+use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Rk4, SemiImplicit};
 use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
@@ -25,17 +26,10 @@ pub struct Built {
 }
 
 impl Scene {
-    /// Reads a scene and checks every value in it.
-    pub fn read(path: &Path) -> Result<(Self, Built), SceneError> {
-        let source = Source::read(path)?;
-        let scene: Self = source.parse()?;
-        let built = scene.build(&source)?;
-        Ok((scene, built))
-    }
-
     /// The title alone, without building anything.
     pub fn title(path: &Path) -> Result<String, SceneError> {
-        Ok(Self::parse(path)?.title)
+        let parts = Parts::read(path)?.parts;
+        Ok(parts[0].source.parse::<Self>()?.title)
     }
 
     /// The tables alone, without building anything: enough to draw a run again.
@@ -43,7 +37,7 @@ impl Scene {
         Source::read(path)?.parse()
     }
 
-    fn build(&self, source: &Source) -> Result<Built, SceneError> {
+    pub(crate) fn build(&self, source: &Source) -> Result<Built, SceneError> {
         self.validate(source)?;
         let (mesh, positions) = self.mesh(source)?;
         let bounds = uv_bounds(&mesh);
@@ -62,6 +56,7 @@ impl Scene {
             IntegratorKind::Euler {} => Box::new(Euler::default()),
             IntegratorKind::Midpoint {} => Box::new(Midpoint::default()),
             IntegratorKind::Rk4 {} => Box::new(Rk4::default()),
+            IntegratorKind::SemiImplicit(settings) => Box::new(SemiImplicit::new(settings)),
             IntegratorKind::Implicit(settings) => Box::new(Implicit::new(settings)),
         };
         let steps_per_frame = (1.0 / (self.time.fps * self.time.step)).ceil().max(1.0) as u64;

@@ -12,6 +12,7 @@ use crate::keep::{self, Kept};
 use crate::load::Built;
 use crate::summary::Summary;
 use crate::tally::{Tally, plastic_strains};
+use crate::variant::{Part, Parts};
 use crate::whole::write_whole;
 use crate::{cache, export};
 use ripstop::mesh::{Id, pieces};
@@ -259,23 +260,23 @@ impl Output {
     }
 }
 
-/// Runs a scene. `progress` is told of every frame; expectations are judged at the end.
+/// Runs a scene, or a variant of one. `progress` is told of every frame; expectations are judged at the end.
 pub fn run(
-    path: &Path,
+    part: &Part,
     name: &str,
     options: &Options,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Summary, RunError> {
     let began = Instant::now();
-    let (scene, built) = Scene::read(path)?;
-    let kept = Kept::read(path, &scene)?;
-    let other_onset = other_onset(path, &scene)?;
+    let (scene, built) = part.build()?;
+    let kept = Kept::read(&part.source, &scene)?;
+    let other_onset = other_onset(part.path(), &scene)?;
     let Built { mut simulation, steps_per_frame, frame_count, warnings } = built;
     for warning in &warnings {
         progress(Progress::Warning(warning));
     }
     let last = options.frames.map_or(frame_count, |n| n.saturating_sub(1).min(frame_count));
-    let scene_check = std::fs::read(path).map(|bytes| crc32fast::hash(&bytes)).unwrap_or_default();
+    let scene_check = crc32fast::hash(part.source.text.as_bytes());
     let checkpoint_path = options.folder.join("checkpoint.bin");
     let mut clock = Clock { seconds: vec![0.0; Stage::ALL.len()], running: None };
     let (mut output, mut tally, first);
@@ -406,7 +407,7 @@ fn export_all(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
 fn other_onset(path: &Path, scene: &Scene) -> Result<Option<f64>, RunError> {
     let Some(onset) = &scene.expect.onset else { return Ok(None) };
     let other = path.parent().unwrap_or(Path::new("")).join(&onset.like);
-    let (_, Built { mut simulation, steps_per_frame, frame_count, .. }) = Scene::read(&other)?;
+    let (_, Built { mut simulation, steps_per_frame, frame_count, .. }) = Parts::read(&other)?.parts[0].build()?;
     for _ in 0..steps_per_frame * u64::from(frame_count) {
         simulation.step().map_err(|cause| RunError::Step { cause, kept: format!("it was in {}", other.display()) })?;
         if let Some(event) = simulation.events().first() {

@@ -10,7 +10,21 @@ use toml::de::{DeTable, DeValue};
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub path: PathBuf,
+    /// What there is to parse: the file, or one of its variants written out.
     pub text: String,
+    /// Of a variant, where it comes from.
+    pub origin: Option<Origin>,
+}
+
+/// The file that a variant was made from.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// The file as it is.
+    pub text: String,
+    /// Which of its `[[variant]]`s.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
 }
 
 impl Source {
@@ -20,28 +34,56 @@ impl Source {
         })?;
         let text = String::from_utf8(text)
             .map_err(|_| SceneError::of_file(path, "is not text (UTF-8)", "scenes are TOML files"))?;
-        Ok(Self { path: path.to_path_buf(), text })
+        Ok(Self { path: path.to_path_buf(), text, origin: None })
     }
 
     /// Parses the text; errors carry the line, and for misspelt words the nearest right one.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, SceneError> {
         let parsed = toml::from_str(&self.text).map_err(|e| {
-            let line = e.span().map(|span| self.line_at(span.start));
             let (cause, advice) = self.explain(e.message(), e.span());
-            SceneError { file: self.path.clone(), line, cause, advice }
+            self.error_at(e.span().map(|span| span.start), cause, advice)
         })?;
         match DeTable::parse(&self.text).ok().and_then(|root| too_long(root.get_ref())) {
             None => Ok(parsed),
-            Some((at, cause, advice)) => {
-                Err(SceneError { file: self.path.clone(), line: Some(self.line_at(at)), cause, advice })
-            }
+            Some((at, cause, advice)) => Err(self.error_at(Some(at), cause, advice)),
         }
+    }
+
+    /// An error about what stands at an offset of the text.
+    fn error_at(&self, offset: Option<usize>, cause: String, advice: String) -> SceneError {
+        match (&self.origin, offset) {
+            (Some(_), Some(offset)) => {
+                let path = path_at(&self.text, offset);
+                self.fault(&path.iter().map(String::as_str).collect::<Vec<_>>(), cause, advice)
+            }
+            (_, offset) => self.error(offset.map(|at| line_at(&self.text, at)), cause, advice),
+        }
+    }
+
+    fn error(&self, line: Option<usize>, cause: String, advice: String) -> SceneError {
+        let cause = match &self.origin {
+            Some(origin) => format!("variant `{}`: {cause}", origin.name),
+            None => cause,
+        };
+        SceneError { file: self.path.clone(), line, cause, advice }
     }
 
     /// An error about the value at `path` (keys and array indices), if it can be found in the text.
     pub fn fault(&self, path: &[&str], cause: impl Into<String>, advice: impl Into<String>) -> SceneError {
-        let line = self.find(path).map(|at| self.line_at(at));
-        SceneError { file: self.path.clone(), line, cause: cause.into(), advice: advice.into() }
+        let line = match &self.origin {
+            None => find(&self.text, path).map(|(_, at)| line_at(&self.text, at)),
+            Some(origin) => {
+                // Where the variant says it itself, or else where the file says it for all.
+                let index = origin.index.to_string();
+                let inside: Vec<&str> = ["variant", &index].iter().chain(path).copied().collect();
+                let own =
+                    find(&origin.text, &inside).filter(|(depth, _)| *depth > 2).map(|(depth, at)| (depth - 2, at));
+                let common = find(&origin.text, path);
+                let found = if own.map(|f| f.0) >= common.map(|f| f.0) { own } else { common };
+                found.map(|(_, at)| line_at(&origin.text, at))
+            }
+        };
+        self.error(line, cause.into(), advice.into())
     }
 
     /// A file named in the scene, relative to the folder of the scene.
@@ -49,36 +91,8 @@ impl Source {
         self.path.parent().unwrap_or(Path::new("")).join(file)
     }
 
-    fn line_at(&self, offset: usize) -> usize {
-        1 + self.text.bytes().take(offset).filter(|&b| b == b'\n').count()
-    }
-
-    /// Offset of the deepest part of `path` that is there.
-    fn find(&self, path: &[&str]) -> Option<usize> {
-        let root = DeTable::parse(&self.text).ok()?;
-        let mut table = Some(root.get_ref());
-        let mut array: Option<&toml::de::DeArray<'_>> = None;
-        let mut found = None;
-        for part in path {
-            let (start, value) = if let Some(t) = table {
-                let Some((key, value)) = t.iter().find(|(key, _)| key.get_ref() == part) else { break };
-                (key.span().start, value)
-            } else {
-                let Some(value) = array.and_then(|a| a.get(part.parse::<usize>().ok()?)) else { break };
-                (value.span().start, value)
-            };
-            found = Some(start);
-            (table, array) = match value.get_ref() {
-                DeValue::Table(t) => (Some(t), None),
-                DeValue::Array(a) => (None, Some(a)),
-                _ => (None, None),
-            };
-        }
-        found
-    }
-
     /// Turns the words of serde and the parser into ours: cause and advice.
-    fn explain(&self, message: &str, span: Option<std::ops::Range<usize>>) -> (String, String) {
+    pub fn explain(&self, message: &str, span: Option<std::ops::Range<usize>>) -> (String, String) {
         let first = message.lines().next().unwrap_or(message);
         let quoted: Vec<&str> = first.split('`').skip(1).step_by(2).collect();
         let around = span.and_then(|span| self.table_around(span.start));
@@ -141,28 +155,89 @@ impl Source {
 
     /// Dotted name of the table that the text at `offset` belongs to, if it is not the root.
     fn table_around(&self, offset: usize) -> Option<String> {
-        let root = DeTable::parse(&self.text).ok()?;
-        let mut names: Vec<String> = Vec::new();
-        let mut table = root.get_ref();
-        'deeper: loop {
-            for (key, value) in table.iter() {
-                let inner = match value.get_ref() {
-                    DeValue::Table(t) => Some(t),
-                    DeValue::Array(a) => a.iter().find_map(|v| match v.get_ref() {
-                        DeValue::Table(t) if holds(t, offset) || v.span().contains(&offset) => Some(t),
-                        _ => None,
-                    }),
-                    _ => None,
-                };
-                if let Some(inner) = inner.filter(|t| holds(t, offset) || value.span().contains(&offset)) {
-                    names.push(key.get_ref().to_string());
-                    table = inner;
-                    continue 'deeper;
-                }
-            }
-            break;
-        }
+        let names = path_to(&self.text, offset);
+        let names: Vec<&str> = names.iter().filter_map(Part::table).collect();
         (!names.is_empty()).then(|| names.join("."))
+    }
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|&b| b == b'\n').count()
+}
+
+/// How much of `path` (keys and array indices) is in the text, and where the deepest part of it is.
+fn find(text: &str, path: &[&str]) -> Option<(usize, usize)> {
+    let root = DeTable::parse(text).ok()?;
+    let mut table = Some(root.get_ref());
+    let mut array: Option<&toml::de::DeArray<'_>> = None;
+    let mut found = None;
+    for (depth, part) in path.iter().enumerate() {
+        let (start, value) = if let Some(t) = table {
+            let Some((key, value)) = t.iter().find(|(key, _)| key.get_ref() == part) else { break };
+            (key.span().start, value)
+        } else {
+            let Some(value) = array.and_then(|a| a.get(part.parse::<usize>().ok()?)) else { break };
+            (value.span().start, value)
+        };
+        found = Some((depth + 1, start));
+        (table, array) = match value.get_ref() {
+            DeValue::Table(t) => (Some(t), None),
+            DeValue::Array(a) => (None, Some(a)),
+            _ => (None, None),
+        };
+    }
+    found
+}
+
+/// A part of the way to some place in a text.
+enum Part {
+    Table(String),
+    Index(usize),
+    Value(String),
+}
+
+impl Part {
+    fn table(&self) -> Option<&str> {
+        if let Self::Table(name) = self { Some(name) } else { None }
+    }
+}
+
+/// Keys and indices that lead to what stands at `offset`.
+fn path_at(text: &str, offset: usize) -> Vec<String> {
+    let word = |part: &Part| match part {
+        Part::Table(name) | Part::Value(name) => name.clone(),
+        Part::Index(index) => index.to_string(),
+    };
+    path_to(text, offset).iter().map(word).collect()
+}
+
+fn path_to(text: &str, offset: usize) -> Vec<Part> {
+    let mut path = Vec::new();
+    let Ok(root) = DeTable::parse(text) else { return path };
+    let mut table = root.get_ref();
+    'deeper: loop {
+        for (key, value) in table.iter() {
+            let here = value.span().contains(&offset) || key.span().contains(&offset);
+            let inner = match value.get_ref() {
+                DeValue::Table(t) => Some((t, None)),
+                DeValue::Array(a) => a.iter().enumerate().find_map(|(i, v)| match v.get_ref() {
+                    DeValue::Table(t) if holds(t, offset) || v.span().contains(&offset) => Some((t, Some(i))),
+                    _ => None,
+                }),
+                _ => None,
+            };
+            if let Some((inner, index)) = inner.filter(|(t, _)| holds(t, offset) || value.span().contains(&offset)) {
+                path.push(Part::Table(key.get_ref().to_string()));
+                path.extend(index.map(Part::Index));
+                table = inner;
+                continue 'deeper;
+            }
+            if here {
+                path.push(Part::Value(key.get_ref().to_string()));
+                return path;
+            }
+        }
+        return path;
     }
 }
 
@@ -277,6 +352,7 @@ mod tests {
         let source = Source {
             path: "x.toml".into(),
             text: "a = 1\n[b]\nc = 2\n\n[[d]]\ne = 3\n[[d]]\ne = [\n  { t = 1 },\n  { t = 2 },\n]\n".into(),
+            origin: None,
         };
         let line = |path: &[&str]| source.fault(path, "", "").line;
         assert_eq!(line(&["a"]), Some(1));

@@ -65,6 +65,8 @@ pub struct Summary {
     pub steps: u64,
     /// Length of a step [s].
     pub step: f64,
+    /// Largest stable step, estimated at the end [s]; none if every step is.
+    pub stable_step: Option<f64>,
     /// At the start.
     pub start: Counts,
     /// At the end.
@@ -111,6 +113,7 @@ impl Summary {
             frames,
             steps: simulation.step_count(),
             step: simulation.step_length(),
+            stable_step: Some(simulation.stable_step()).filter(|step| step.is_finite()),
             start: Counts { nodes: start.nodes, faces: start.faces, pieces: start.pieces, area: start.area },
             end: Counts { nodes: mesh.node_count(), faces: mesh.face_count(), pieces: areas.len(), area: mesh.area() },
             piece_areas: areas,

@@ -48,20 +48,25 @@ impl Scene {
     }
 
     fn validate_integrator(&self, source: &Source) -> Checked {
-        let IntegratorKind::Implicit(implicit) = self.integrator else { return Ok(()) };
-        let counts =
-            [("iterations", implicit.iterations), ("newton", implicit.newton), ("substeps", implicit.substeps)];
-        if let Some((key, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(source.fault(
-                &["integrator", "implicit", key],
-                format!("`{key}` is 0"),
-                "it must be one or more",
-            ));
+        let (kind, tolerance, counts): (_, _, &[(&str, u32)]) = match &self.integrator {
+            IntegratorKind::Implicit(s) => (
+                "implicit",
+                s.tolerance,
+                &[("iterations", s.iterations), ("newton", s.newton), ("substeps", s.substeps)],
+            ),
+            IntegratorKind::SemiImplicit(s) => ("semi_implicit", s.tolerance, &[("iterations", s.iterations)]),
+            _ => return Ok(()),
+        };
+        if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
+            return Err(source.fault(&["integrator", kind, key], format!("`{key}` is 0"), "it must be one or more"));
         }
-        let (path, tolerance) = (["integrator", "implicit", "tolerance"], implicit.tolerance);
         if !(tolerance > 0.0 && tolerance < 1.0) {
             let advice = "it is a share of the right-hand side, above 0 and below 1; 1e-3 is usual";
-            return Err(source.fault(&path, format!("`tolerance` is {tolerance}"), advice));
+            return Err(source.fault(
+                &["integrator", kind, "tolerance"],
+                format!("`tolerance` is {tolerance}"),
+                advice,
+            ));
         }
         Ok(())
     }

@@ -1,0 +1,267 @@
+//! A sheet hung by two corners: cost of a frame against error of strain.
+
+use crate::peer::Rapier;
+use crate::strain::Strain;
+use anyhow::Context;
+use ripstop::integrator::{Implicit, ImplicitSettings, Integrator, Motion};
+use ripstop::mesh::{NodeId, generate};
+use ripstop::model::{Surroundings, membrane, springs};
+use ripstop::potential::{Elasticity, Forces, Potential};
+use ripstop::{Cloth, Fabric, Placement, Vec2, Vec3};
+use ripstop_render::plot::{self, Labels, Series};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Instant;
+
+const FRAMES: usize = 120;
+const FRAME: f64 = 1.0 / 60.0;
+/// Frames at the end whose strain is averaged: what swings is not judged by one moment.
+const JUDGED: usize = 30;
+/// Steps per frame of the run that others are compared with.
+const FINE: u32 = 16;
+
+/// The sheet, before it falls: flat and level.
+pub struct Sheet {
+    /// Nodes per side.
+    pub side: usize,
+    /// kg/m²; the sheet has one square metre.
+    pub density: f64,
+    /// The two corners.
+    pub held: [usize; 2],
+    cloth: Cloth,
+}
+
+/// Stiffness of both models [N/m].
+const STIFFNESS: f64 = 2000.0;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Model {
+    Springs,
+    Membrane,
+}
+
+impl Sheet {
+    fn new(side: usize) -> anyhow::Result<Self> {
+        let density = 0.2;
+        let mesh = generate::grid(Vec2::ONE, [side; 2]).context("the grid")?;
+        let mut cloth = Cloth::flat(mesh, density, Placement { warp: Vec3::Z, ..Placement::default() });
+        let held = [side * (side - 1), side * side - 1];
+        held.iter().for_each(|&n| cloth.hold(NodeId(n as u32), Some(0)));
+        Ok(Self { side, density, held, cloth })
+    }
+
+    fn forces(&self, model: Model) -> Forces {
+        let fabric = Fabric { density: self.density, stretch: STIFFNESS, shear: 40.0, bend: 1e-4, damping: 0.0 };
+        let mut potentials: Vec<Box<dyn Potential>> = match model {
+            Model::Springs => springs(&fabric, &self.cloth),
+            Model::Membrane => {
+                let elasticity = Elasticity { weft: STIFFNESS, across: 40.0, warp: STIFFNESS, shear: 60.0 };
+                membrane(&fabric, elasticity, &self.cloth)
+            }
+        };
+        potentials.extend(Surroundings::default().loads(&self.cloth));
+        Forces::new(potentials)
+    }
+
+    /// Time of a frame [ms] and the strain at the end, `steps` to a frame.
+    fn hang(&self, model: Model, mut integrator: Box<dyn Integrator>, steps: u32) -> (f64, Strain) {
+        let (mut cloth, mut forces) = (self.cloth.clone(), self.forces(model));
+        let advance = || {
+            for _ in 0..steps {
+                let motion = Motion { cloth: &mut cloth, forces: &mut forces };
+                integrator.advance(motion, FRAME / f64::from(steps));
+            }
+            cloth.x.to_vec()
+        };
+        self.timed(advance)
+    }
+
+    /// Time of a frame [ms] and the strain at the end, for `frame`, which advances and says where the nodes are.
+    fn timed(&self, mut frame: impl FnMut() -> Vec<Vec3>) -> (f64, Strain) {
+        let (mut seconds, mut judged) = (0.0, Vec::new());
+        for i in 0..FRAMES {
+            let begin = Instant::now();
+            let x = frame();
+            seconds += begin.elapsed().as_secs_f64();
+            if i + JUDGED >= FRAMES {
+                judged.push(Strain::of(&self.cloth, &self.held, &x));
+            }
+        }
+        (1e3 * seconds / FRAMES as f64, Strain::mean_of(&judged))
+    }
+}
+
+/// One engine with one setting.
+#[derive(Serialize)]
+struct Row {
+    engine: &'static str,
+    solver: String,
+    model: &'static str,
+    /// Nodes per side.
+    side: usize,
+    nodes: usize,
+    threads: usize,
+    ms_per_frame: f64,
+    strain_p99: f64,
+    strain_mean: f64,
+    /// Largest away from the held corners.
+    strain_max: f64,
+    /// Largest of all.
+    strain_pin: f64,
+    /// How far p99, mean and largest are from those of the fine run of the same model (of ours for other engines).
+    error_p99: f64,
+    error_mean: f64,
+    error_max: f64,
+}
+
+/// A solver of ours to measure.
+struct Solver {
+    name: &'static str,
+    model: Model,
+    make: fn() -> Box<dyn Integrator>,
+    steps: u32,
+}
+
+fn implicit(tolerance: f64, newton: u32, substeps: u32) -> Box<dyn Integrator> {
+    Box::new(Implicit::new(ImplicitSettings { tolerance, newton, substeps, ..ImplicitSettings::default() }))
+}
+
+const SOLVERS: &[Solver] = &[
+    Solver { name: "implicit, 1e-1", model: Model::Membrane, make: || implicit(1e-1, 1, 1), steps: 1 },
+    Solver { name: "implicit", model: Model::Membrane, make: || Box::new(Implicit::default()), steps: 1 },
+    Solver {
+        name: "implicit, 2 substeps",
+        model: Model::Membrane,
+        make: || implicit(ImplicitSettings::default().tolerance, 1, 2),
+        steps: 1,
+    },
+];
+
+/// Substeps that rapier is asked for; 4 is its own choice.
+const RAPIER_SUBSTEPS: [usize; 3] = [4, 16, 64];
+
+/// Measures all and writes `hang.json`, `hang.md` and `hang.svg`.
+pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    let mut add = |row: Row| {
+        eprintln!("{}", line(&row));
+        rows.push(row);
+    };
+    for &side in sizes {
+        let sheet = Sheet::new(side as usize)?;
+        let mut fine = [Strain::default(); 2];
+        for model in [Model::Springs, Model::Membrane] {
+            let measured = pool(all_threads())?.install(|| sheet.hang(model, implicit(1e-4, 1, 1), FINE));
+            fine[model as usize] = measured.1;
+            add(row(("ripstop", format!("fine, {FINE} steps")), model, &sheet, all_threads(), measured, measured.1));
+        }
+        for threads in threads.iter().map(|&threads| usize::from(threads)) {
+            for solver in SOLVERS {
+                let model = solver.model;
+                let measured = pool(threads)?.install(|| sheet.hang(model, (solver.make)(), solver.steps));
+                add(row(("ripstop", solver.name.into()), model, &sheet, threads, measured, fine[model as usize]));
+            }
+            for substeps in RAPIER_SUBSTEPS {
+                let mut rapier = Rapier::new(&sheet, substeps, threads)?;
+                let measured = sheet.timed(|| {
+                    rapier.frame();
+                    rapier.positions()
+                });
+                let name = ("rapier 0.36", format!("constraints, {substeps} substeps"));
+                let ours = fine[Model::Springs as usize];
+                add(Row { model: "its own", ..row(name, Model::Springs, &sheet, threads, measured, ours) });
+            }
+        }
+    }
+    write(&rows, output)
+}
+
+fn all_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn pool(threads: usize) -> anyhow::Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("threads")
+}
+
+fn row(
+    (engine, solver): (&'static str, String),
+    model: Model,
+    sheet: &Sheet,
+    threads: usize,
+    (ms, strain): (f64, Strain),
+    exact: Strain,
+) -> Row {
+    Row {
+        engine,
+        solver,
+        model: if model == Model::Springs { "springs" } else { "membrane" },
+        side: sheet.side,
+        nodes: sheet.side * sheet.side,
+        threads,
+        ms_per_frame: ms,
+        strain_p99: strain.p99,
+        strain_mean: strain.mean,
+        strain_max: strain.max,
+        strain_pin: strain.pin,
+        error_p99: (strain.p99 - exact.p99).abs(),
+        error_mean: (strain.mean - exact.mean).abs(),
+        error_max: (strain.max - exact.max).abs(),
+    }
+}
+
+/// A line of the table: strains in percent, errors in points.
+fn line(row: &Row) -> String {
+    let percent = |share: f64| format!("{:.2}", 100.0 * share);
+    format!(
+        "| {} | {} | {} | {}² | {} | {:.2} | {} | {} | {} | {} | {} / {} / {} |",
+        row.engine,
+        row.solver,
+        row.model,
+        row.side,
+        row.threads,
+        row.ms_per_frame,
+        percent(row.strain_p99),
+        percent(row.strain_mean),
+        percent(row.strain_max),
+        percent(row.strain_pin),
+        percent(row.error_p99),
+        percent(row.error_mean),
+        percent(row.error_max)
+    )
+}
+
+fn write(rows: &[Row], output: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(output).with_context(|| format!("cannot make the folder {}", output.display()))?;
+    let save = |name: &str, text: String| {
+        let path = output.join(name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    let head = "| engine | solver | model | nodes | threads | ms/frame | p99 % | mean % | largest % | at the pins % | error p99 / mean / largest, points |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
+    let table: String = head.to_owned() + &rows.iter().map(|row| line(row) + "\n").collect::<String>();
+    print!("{table}");
+    save("hang.json", serde_json::to_string_pretty(rows)? + "\n")?;
+    save("hang.md", table)?;
+    save("hang.svg", picture(rows)?)
+}
+
+/// Cost against error, both as powers of ten, on the fewest threads: one line per engine, model and size.
+fn picture(rows: &[Row]) -> anyhow::Result<String> {
+    let threads = rows.iter().map(|row| row.threads).min().unwrap_or(1);
+    let mut series: Vec<Series> = Vec::new();
+    for row in rows.iter().filter(|row| row.threads == threads && row.error_max > 0.0) {
+        let name = format!("{}, {} {}²", row.engine, row.model, row.side);
+        // Errors below a hundredth of a point are drawn there.
+        let point = (libm::log10(row.ms_per_frame), libm::log10(100.0 * row.error_max.max(1e-4)));
+        match series.iter_mut().find(|s| s.name == name) {
+            Some(line) => line.points.push(point),
+            None => series.push(Series { name, points: vec![point] }),
+        }
+    }
+    let labels = Labels {
+        title: "Hung by two corners: cost against error".into(),
+        x: "log₁₀ of ms per frame".into(),
+        y: "log₁₀ of error of largest strain [points]".into(),
+    };
+    plot::lines(&labels, &series).context("the plot")
+}

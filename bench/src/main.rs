@@ -1,0 +1,40 @@
+//! The same work on ripstop and on other engines, in one run.
+//!
+//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`
+//!
+//! Figures are to be read as ratios of rows of one run: machines differ, and so does one machine from hour to hour.
+
+mod hang;
+mod peer;
+mod strain;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// The same work on ripstop and on other engines, in one run.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    work: Work,
+}
+
+#[derive(Subcommand)]
+enum Work {
+    /// A sheet of 1 m and 0.2 kg/m² hung by two corners, 2 s at 60 frames/s: cost of a frame against error of strain.
+    Hang {
+        /// Nodes per side.
+        #[arg(long, value_delimiter = ',', default_values_t = [50, 100, 200], value_parser = clap::value_parser!(u32).range(3..=2000))]
+        sizes: Vec<u32>,
+        /// Threads.
+        #[arg(long, value_delimiter = ',', default_values_t = [1, 2], value_parser = clap::value_parser!(u16).range(1..=256))]
+        threads: Vec<u16>,
+        /// Folder for hang.json, hang.md and hang.svg.
+        #[arg(short, long, default_value = "out/bench")]
+        output: PathBuf,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    let Work::Hang { sizes, threads, output } = Arguments::parse().work;
+    hang::run(&sizes, &threads, &output)
+}
