@@ -9,6 +9,7 @@
 //! This crate reads no files, prints nothing and looks at no clock.
 
 pub mod cloth;
+pub mod contact;
 pub mod criterion;
 pub mod fabric;
 pub mod grip;
