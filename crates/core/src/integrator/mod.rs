@@ -9,11 +9,13 @@
 mod euler;
 mod implicit;
 mod midpoint;
+mod position;
 mod rk4;
 
 pub use euler::Euler;
 pub use implicit::{Implicit, ImplicitSettings};
 pub use midpoint::Midpoint;
+pub use position::{Xpbd, XpbdSettings};
 pub use rk4::Rk4;
 
 use crate::cloth::{Cloth, Touched};
