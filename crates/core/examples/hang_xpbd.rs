@@ -27,11 +27,13 @@ fn main() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     pool.install(|| {
         if number(6, 0.0) > 0.0 {
-            let fine = ImplicitSettings { substeps: number(6, 0.0) as u32, tolerance: 1e-4, newton: 3, ..Default::default() };
+            let fine =
+                ImplicitSettings { substeps: number(6, 0.0) as u32, tolerance: 1e-4, newton: 3, ..Default::default() };
             hang(side, damping, "implicit", &mut Implicit::new(fine));
         }
         let mut xpbd = Xpbd::new(settings);
-        let name = format!("{} substeps × {} iterations, {} levels", settings.substeps, settings.iterations, settings.levels);
+        let name =
+            format!("{} substeps × {} iterations, {} levels", settings.substeps, settings.iterations, settings.levels);
         let best = hang(side, damping, &name, &mut xpbd);
         let projected = f64::from(settings.substeps * settings.iterations) * (3 * side * side - 4 * side + 1) as f64;
         println!("    {:.2} ns per projected edge, all else included", best * 1e6 / projected);

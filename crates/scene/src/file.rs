@@ -5,7 +5,7 @@
 
 use crate::expect::Expect;
 use ripstop::criterion::Form;
-use ripstop::integrator::ImplicitSettings;
+use ripstop::integrator::{ImplicitSettings, PbdSettings, XpbdSettings};
 use ripstop::plastic::Plasticity;
 use ripstop::potential::Elasticity;
 use ripstop::tear::Policy;
@@ -187,6 +187,10 @@ pub enum IntegratorKind {
     Rk4 {},
     /// Implicit Euler.
     Implicit(ImplicitSettings),
+    /// Position-based dynamics with compliance and substeps.
+    Xpbd(XpbdSettings),
+    /// Position-based dynamics with strain limits.
+    Pbd(PbdSettings),
 }
 
 impl Default for IntegratorKind {

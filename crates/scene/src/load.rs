@@ -4,7 +4,7 @@ use crate::error::SceneError;
 use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
 use ripstop::grip::{Grip, Key};
-use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Rk4};
+use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, Xpbd};
 use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
@@ -63,6 +63,8 @@ impl Scene {
             IntegratorKind::Midpoint {} => Box::new(Midpoint::default()),
             IntegratorKind::Rk4 {} => Box::new(Rk4::default()),
             IntegratorKind::Implicit(settings) => Box::new(Implicit::new(settings)),
+            IntegratorKind::Xpbd(settings) => Box::new(Xpbd::new(settings)),
+            IntegratorKind::Pbd(settings) => Box::new(Pbd::new(settings)),
         };
         let steps_per_frame = (1.0 / (self.time.fps * self.time.step)).ceil().max(1.0) as u64;
         let h = 1.0 / (self.time.fps * steps_per_frame as f64);

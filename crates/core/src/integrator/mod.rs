@@ -15,7 +15,7 @@ mod rk4;
 pub use euler::Euler;
 pub use implicit::{Implicit, ImplicitSettings};
 pub use midpoint::Midpoint;
-pub use position::{Xpbd, XpbdSettings};
+pub use position::{Pbd, PbdSettings, Xpbd, XpbdSettings};
 pub use rk4::Rk4;
 
 use crate::cloth::{Cloth, Touched};

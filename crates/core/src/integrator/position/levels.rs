@@ -1,4 +1,27 @@
-//! Coarser graphs that carry corrections far in one sweep.
+//! Coarser graphs of the cloth, which carry corrections far in one sweep.
+//!
+//! Projection moves a correction by one edge per sweep, so a fine sheet looks like rubber. Here every graph has a coarser one, of about a
+//! quarter of its nodes: held nodes, and in the order of their numbers every node that isn't the neighbour of one chosen before.
+//! Each substep, before the springs: middles of mass go up, the coarsest graph is projected first, and what it moved goes down.
+//!
+//! m_c = Σ P m,  x̄_c = Σ P m x / m_c,  x ← x + P (x̄_new − x̄)
+//!
+//! | symbol | unit | meaning |
+//! |---|---|---|
+//! | P | 1 | weights of at most four chosen neighbours, each by one over its distance; a chosen node has itself |
+//! | m, m_c | kg | masses of the finer and of the coarser nodes |
+//! | x̄_c | m | the middle of mass that a coarse node stands for; a held node stands for itself |
+//!
+//! With these, momentum and turning momentum are kept. Coarse nodes that share a neighbour are joined by a spring that resists
+//! stretch only (resisting compression too would keep cloth from folding, and was found to shake it), as stiff as the cloth around it. Its length is that
+//! of the straight line in the material, or, where the way through the graph is longer by a quarter, around a slit or over a seam of
+//! the material coordinates, that way and the reach of both middles: never less than what unstretched cloth allows. So a slit
+//! opens freely, and a piece that is cut off has no spring to the rest.
+//!
+//! All of it is a function of the mesh, of rest lengths and of what is held, and is built anew when one of these changes. Limits: springs
+//! of all levels pull side by side, so the cloth is stiffer than its fabric; more substeps with fewer levels are closer to it.
+//! Source: Müller 2008 (hierarchical position-based dynamics); deviations: middles of mass in place of the chosen nodes themselves,
+//! compliance, and lengths that see slits.
 
 use super::Shifts;
 use super::springs::Springs;
@@ -126,7 +149,7 @@ impl Graph {
     }
 
     /// The next coarser graph.
-    fn coarser(&self, stiffness: f64, push: f32) -> Option<(Self, Level)> {
+    fn coarser(&self) -> Option<(Self, Level)> {
         let around = Around::new(self.mass.len(), &self.links);
         let (number, chosen) = self.choose(&around);
         if chosen.len() < FEWEST || chosen.len() * 5 > self.mass.len() * 4 {
@@ -216,10 +239,13 @@ impl Graph {
                 Link { nodes, apart, flow, middle, stiffness }
             })
             .collect();
-        let springs =
-            links.iter().map(|link| Spring { nodes: link.nodes, rest: link.middle * link.flow, stiffness: link.stiffness * stiffness });
+        let springs = links.iter().map(|link| Spring {
+            nodes: link.nodes,
+            rest: link.middle * link.flow,
+            stiffness: link.stiffness,
+        });
         let mut springs = Springs::new(springs, count);
-        springs.push = push;
+        springs.push = 0.0;
         let inverse_mass = mass.iter().zip(&held).map(|(m, held)| if *held { 0.0 } else { 1.0 / m }).collect();
         let level = Level {
             springs,
@@ -244,13 +270,11 @@ impl Level {
 impl Levels {
     /// Builds `count` levels, or fewer for a small cloth. `bound` is an upper bound of the stiffness at each node [N/m].
     pub fn new(cloth: &Cloth, bound: &[f64], count: u32) -> Self {
-        let stiffness = std::env::var("SHARE").ok().and_then(|s| s.parse().ok()).unwrap_or(1.0);
-        let push = std::env::var("PUSH").ok().and_then(|s| s.parse().ok()).unwrap_or(0.1);
         let mut graph = Graph::of(cloth, bound);
         let mut levels = Vec::new();
         let held = graph.held.clone();
         for _ in 0..count {
-            let Some((coarse, level)) = graph.coarser(stiffness, push) else { break };
+            let Some((coarse, level)) = graph.coarser() else { break };
             graph = coarse;
             levels.push(level);
         }
@@ -273,7 +297,8 @@ impl Levels {
                 // By differences from the first, so that large coordinates lose nothing.
                 let children = level.children(c);
                 let origin = fine[children[0].0 as usize];
-                *place = origin + children.iter().map(|&(n, s)| (fine[n as usize] - origin) * f64::from(s)).sum::<Vec3>();
+                *place =
+                    origin + children.iter().map(|&(n, s)| (fine[n as usize] - origin) * f64::from(s)).sum::<Vec3>();
             });
             level.start = places;
             level.springs.begin(&level.start, &level.inverse_mass, h);

@@ -9,9 +9,11 @@
 
 mod domain;
 mod levels;
+mod pbd;
 mod springs;
 mod xpbd;
 
+pub use pbd::{Pbd, PbdSettings};
 pub use xpbd::{Xpbd, XpbdSettings};
 
 use crate::cloth::{Cloth, Touched};

@@ -62,7 +62,6 @@ pub struct Springs {
     domain: usize,
     domains: Vec<Vec<Block>>,
     crossing: Vec<Block>,
-    count: usize,
     /// Resistance to compression, of that to stretch.
     pub push: f32,
     /// Dashpot over spring [s].
@@ -98,22 +97,15 @@ impl Springs {
         let mut inside: Vec<Vec<(usize, Spring)>> = vec![Vec::new(); node_count.div_ceil(domain)];
         let mut crossing = Vec::new();
         let (mut colours, mut crossing_colours) = (Colours::new(node_count), Colours::new(node_count));
-        let mut count = 0;
         for spring in springs {
             let nodes = spring.nodes.map(|n| n as usize);
             match domain::of(&nodes, domain) {
                 Some(d) => inside[d].push((colours.next(nodes), spring)),
                 None => crossing.push((crossing_colours.next(nodes), spring)),
             }
-            count += 1;
         }
         let domains = inside.into_iter().enumerate().map(|(d, springs)| blocks(springs, d * domain)).collect();
-        Self { domain, domains, crossing: blocks(crossing, 0), count, push: 1.0, lag: 0.0, gamma: 0.0 }
-    }
-
-    /// How many springs there are.
-    pub fn count(&self) -> usize {
-        self.count
+        Self { domain, domains, crossing: blocks(crossing, 0), push: 1.0, lag: 0.0, gamma: 0.0 }
     }
 
     /// Computes what stays the same in a step of substeps of `h` [s].
@@ -237,6 +229,139 @@ impl Block {
             let (a, b) = (self.a[lane] as usize, self.b[lane] as usize);
             shift[a] = plus(shift[a], along[lane], on_a[lane]);
             shift[b] = plus(shift[b], along[lane], on_b[lane]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::{Cloth, Placement};
+    use proptest::prelude::*;
+    use ripstop_mesh::{ChangeLog, EdgeId, Vec2, generate};
+
+    fn springs(cloth: &Cloth) -> Springs {
+        let spring = |e: EdgeId| {
+            let nodes = cloth.mesh.edge_nodes(e).map(|n| n.0);
+            Spring { nodes, rest: cloth.rest[e], stiffness: 100.0 + f64::from(e.0) }
+        };
+        Springs::new(cloth.mesh.edges().map(spring), cloth.x.len())
+    }
+
+    /// Every spring once; none at two nodes of one block.
+    fn check(springs: &Springs, cloth: &Cloth) -> Result<(), TestCaseError> {
+        let mut found = Vec::new();
+        let places = springs.domains.iter().enumerate().map(|(d, blocks)| (d * springs.domain, blocks));
+        for (first, blocks) in places.chain([(0, &springs.crossing)]) {
+            for block in blocks {
+                let count = block.count as usize;
+                prop_assert!(count > 0);
+                let mut nodes: Vec<usize> =
+                    block.a[..count].iter().chain(&block.b[..count]).map(|&n| first + n as usize).collect();
+                for lane in 0..count {
+                    found.push([nodes[lane], nodes[count + lane]]);
+                }
+                nodes.sort_unstable();
+                prop_assert!(nodes.windows(2).all(|pair| pair[0] != pair[1]), "a node twice in a block");
+            }
+        }
+        let mut all: Vec<[usize; 2]> =
+            cloth.mesh.edges().map(|e| cloth.mesh.edge_nodes(e).map(|n| n.0 as usize)).collect();
+        found.sort_unstable();
+        all.sort_unstable();
+        prop_assert_eq!(found, all);
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+        #[test]
+        fn no_block_has_a_node_twice_whatever_was_torn(edits in prop::collection::vec(any::<u32>(), 1..200)) {
+            let mesh = generate::irregular(Vec2::ONE, 0.025, 3).unwrap();
+            let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
+            assert!(cloth.x.len() > 1024, "more than one domain");
+            let mut log = ChangeLog::new();
+            for id in edits {
+                cloth.mesh.open_edge(EdgeId(id % cloth.mesh.edge_count() as u32), &mut log);
+            }
+            cloth.follow(&log);
+            check(&springs(&cloth), &cloth)?;
+        }
+    }
+
+    #[test]
+    fn a_node_with_more_springs_than_colours_is_no_trouble() {
+        // A wheel of 200 spokes.
+        let rim: Vec<Vec2> = (0..200)
+            .map(|k| {
+                let (sin, cos) = crate::math::sin_cos(f64::from(k) * std::f64::consts::PI / 100.0);
+                Vec2::new(cos, sin)
+            })
+            .collect();
+        let faces: Vec<[u32; 3]> = (0..200).map(|k| [200, k, (k + 1) % 200]).collect();
+        let uv: Vec<[Vec2; 3]> = faces.iter().map(|f| [Vec2::ZERO, rim[f[1] as usize], rim[f[2] as usize]]).collect();
+        let cloth = Cloth::flat(ripstop_mesh::Mesh::from_faces(201, &faces, &uv).unwrap(), 0.2, Placement::default());
+        check(&springs(&cloth), &cloth).unwrap();
+    }
+
+    #[test]
+    fn all_widths_give_the_same_bits_and_those_of_double_precision_but_for_its_last_digits() {
+        let mesh = generate::irregular(Vec2::ONE, 0.06, 3).unwrap();
+        let origin = Vec3::new(100.0, -300.0, 50.0);
+        let mut cloth = Cloth::flat(mesh, 0.2, Placement { origin, ..Placement::default() });
+        for n in cloth.mesh.nodes() {
+            let noise = |key: u64| crate::math::hash_unit(key, u64::from(n.0)) - 0.5;
+            cloth.x[n] += Vec3::new(noise(1), noise(2), noise(3)) * 0.02;
+        }
+        cloth.hold(ripstop_mesh::NodeId(0), Some(0));
+        let h = 1e-3;
+        let mut made = springs(&cloth);
+        made.lag = 2e-4;
+        made.begin(&cloth.x, &cloth.inverse_mass, h);
+        let noise = |key: u64, n: usize| (crate::math::hash_unit(key, n as u64) - 0.5) as f32 * 1e-2;
+        let shifts: Vec<Shift> = (0..cloth.x.len()).map(|n| [noise(4, n), noise(5, n), noise(6, n), 0.0]).collect();
+        let before = vec![[0.0; 4]; shifts.len()];
+        assert_eq!(made.domains.len(), 1);
+        let swept = |width| {
+            let (mut shift, mut blocks) = (shifts.clone(), made.domains[0].clone());
+            for _ in 0..3 {
+                let (blocks, shift, before) = (&mut blocks[..], &mut shift[..], &before[..]);
+                lanes::run_at(width, Sweep::<true, true> { blocks, shift, before, push: 1.0, gamma: made.gamma });
+            }
+            shift
+        };
+        let narrow_vectors = swept(lanes::Width::Narrow);
+        for width in lanes::Width::ALL.into_iter().filter(|width| width.is_here()) {
+            let same =
+                swept(width).iter().zip(&narrow_vectors).all(|(a, b)| a.map(f32::to_bits) == b.map(f32::to_bits));
+            assert!(same, "{width:?}");
+        }
+        // The same in double precision, in the same order.
+        let mut exact: Vec<Vec3> = shifts.iter().map(|&s| crate::potential::widen(s)).collect();
+        let rows: Vec<[usize; 2]> = (made.domains[0].iter())
+            .flat_map(|block| (0..block.count as usize).map(|lane| [block.a[lane] as usize, block.b[lane] as usize]))
+            .collect();
+        let edge = |[a, b]: [usize; 2]| {
+            cloth.mesh.edges().find(|&e| cloth.mesh.edge_nodes(e).map(|n| n.0 as usize) == [a, b]).unwrap()
+        };
+        let edges: Vec<EdgeId> = rows.iter().map(|&row| edge(row)).collect();
+        let mut lambda = vec![0.0; rows.len()];
+        for _ in 0..3 {
+            for (i, (&[a, b], &e)) in rows.iter().zip(&edges).enumerate() {
+                let along = cloth.x.as_ref()[b] - cloth.x.as_ref()[a] + exact[b] - exact[a];
+                let (length, w) = (along.length(), [a, b].map(|n| cloth.inverse_mass.as_ref()[n]));
+                let (soft, gamma) = (1.0 / ((100.0 + f64::from(e.0)) * h * h), 2e-4 / h);
+                let value =
+                    length - cloth.rest[e] + soft * lambda[i] + gamma * (exact[b] - exact[a]).dot(along / length);
+                let change = -value / ((1.0 + gamma) * (w[0] + w[1]) + soft);
+                lambda[i] += change;
+                exact[a] -= along / length * (w[0] * change);
+                exact[b] += along / length * (w[1] * change);
+            }
+        }
+        for (a, b) in narrow_vectors.iter().zip(&exact) {
+            // Lengths of 6 cm to 1e-7 of themselves, added up over a few neighbours.
+            assert!((crate::potential::widen(*a) - *b).length() < 1e-7, "{a:?} against {b}");
         }
     }
 }
