@@ -8,16 +8,16 @@
 //! | f | `load` | N | gravity, wind and drag, as they are at the beginning of the step |
 //! | w | `cloth.inverse_mass` | 1/kg | zero for a held node, which moves by the velocity of its grip |
 //!
-//! Parameters: `substeps` (default 16), `iterations` (1: more substeps are better than more iterations, Macklin 2019), `levels` (6: coarser
+//! Parameters: `substeps` (default 16), `iterations` (1), `levels` (6: coarser
 //! graphs, at most so many, see `levels.rs`; 0: none). Constraints and compliances are the elements' own: springs C = l − l₀ with
 //! compliance 1/k, others C = √(2U) with compliance 1. Order: bending, shear or membrane, levels, springs.
 //!
 //! Source: Macklin, Müller, Chentanez 2016; Macklin et al. 2019 (small steps). Deviations: loads are evaluated once per step, not
-//! per substep, since air costs more than all springs; damping acts along the constraint, so that of a membrane only along its present
-//! strain. Positions are shifts from the beginning of the step in single precision: velocities are exact to about 1e-5 m/s.
+//! per substep, to save time (what it would cost wasn't measured); damping acts along the constraint, so that of a membrane only along its present
+//! strain. Positions are shifts from the beginning of the step in single precision: see `Shifts` for what that should leave of velocities.
 //!
 //! Limits: stable at any step, but not converged: with too few substeps a fine sheet is rubber, with levels it is stiffer than its
-//! fabric. Accuracy falls beyond some hundreds of substeps per step, for which steps should be shorter instead. Order 1.
+//! fabric. In a hanging strip 40 × 4 came closer to the law than 160 × 1 (0.5 % against 6 to 7 %).
 
 use super::levels::Levels;
 use super::{Shifts, Tables};
