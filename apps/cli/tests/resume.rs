@@ -78,8 +78,20 @@ fn without_seconds(stats: &str) -> Vec<String> {
 
 #[test]
 fn a_killed_run_resumed_is_the_same_as_one_that_was_not() {
+    killed_and_resumed(TORN);
+}
+
+#[test]
+fn so_it_is_with_tables_that_follow_from_the_cloth() {
+    // Colours, order and coarser graphs of position-based integrators are not in the checkpoint.
+    let position = |table: &str| change(TORN, "[air.wind]", &format!("{table}\n\n[air.wind]"));
+    killed_and_resumed(&position("[integrator.xpbd]\nsubsteps = 3\nlevels = 3"));
+    killed_and_resumed(&position("[integrator.pbd]\nsweeps = 5\nlimit = 0.3"));
+}
+
+fn killed_and_resumed(torn: &str) {
     let folder = Folder::new();
-    folder.write("torn.toml", TORN);
+    folder.write("torn.toml", torn);
     folder.succeed(&["run", "torn.toml", "-o", "whole"]);
     let whole = folder.summary("whole");
     assert!(whole["start"]["nodes"].as_u64().unwrap() >= 400, "{}", whole["start"]);

@@ -18,6 +18,22 @@ pub fn for_each_chunk<T: Send>(rows: &mut [T], size: usize, work: impl Fn(usize,
     }
 }
 
+/// Calls `work(first, chunk, &mut each[k])` for the `k`th chunk of `size` rows, of which `first` is the first row.
+pub fn for_each_domain<A: Send, B: Send>(
+    rows: &mut [A],
+    size: usize,
+    each: &mut [B],
+    work: impl Fn(usize, &mut [A], &mut B) + Sync,
+) {
+    assert_eq!(rows.len().div_ceil(size), each.len(), "one of each per chunk");
+    let chunk = |(index, (rows, each)): (usize, (&mut [A], &mut B))| work(index * size, rows, each);
+    if each.len() <= 1 || rayon::current_num_threads() == 1 {
+        rows.chunks_mut(size).zip(each).enumerate().for_each(chunk);
+    } else {
+        rows.par_chunks_mut(size).zip(each).enumerate().for_each(chunk);
+    }
+}
+
 /// Calls `work(i, &mut rows[i])` for every row.
 pub fn for_each<T: Send>(rows: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
     for_each_chunk(rows, CHUNK, |first, rows| {
@@ -39,6 +55,27 @@ pub fn for_each_pair<A: Send, B: Send>(a: &mut [A], b: &mut [B], work: impl Fn(u
         a.chunks_mut(CHUNK).zip(b.chunks_mut(CHUNK)).enumerate().for_each(chunk);
     } else {
         a.par_chunks_mut(CHUNK).zip(b.par_chunks_mut(CHUNK)).enumerate().for_each(chunk);
+    }
+}
+
+/// The same for three tables.
+pub fn for_each_triple<A: Send, B: Send, C: Send>(
+    a: &mut [A],
+    b: &mut [B],
+    c: &mut [C],
+    work: impl Fn(usize, &mut A, &mut B, &mut C) + Sync,
+) {
+    assert!(a.len() == b.len() && b.len() == c.len(), "tables of equal length");
+    type Three<'a, A, B, C> = ((&'a mut [A], &'a mut [B]), &'a mut [C]);
+    let chunk = |(index, ((a, b), c)): (usize, Three<'_, A, B, C>)| {
+        for (k, ((a, b), c)) in a.iter_mut().zip(b).zip(c).enumerate() {
+            work(index * CHUNK + k, a, b, c);
+        }
+    };
+    if a.len() <= CHUNK || rayon::current_num_threads() == 1 {
+        a.chunks_mut(CHUNK).zip(b.chunks_mut(CHUNK)).zip(c.chunks_mut(CHUNK)).enumerate().for_each(chunk);
+    } else {
+        a.par_chunks_mut(CHUNK).zip(b.par_chunks_mut(CHUNK)).zip(c.par_chunks_mut(CHUNK)).enumerate().for_each(chunk);
     }
 }
 

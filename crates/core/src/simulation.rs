@@ -326,6 +326,7 @@ impl Simulation {
         watch.enter(Stage::Measure);
         if let Some(touched) = plasticity.flow(&mut self.cloth) {
             self.forces.follow(&self.cloth, &touched);
+            self.integrator.follow(&touched);
         }
     }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // An allocator can't be written without.
 
 use ripstop::criterion::{Criterion, EdgeStrain, Form, SeparationTensor};
-use ripstop::integrator::{Euler, Implicit, ImplicitSettings, Integrator, Midpoint, Rk4};
+use ripstop::integrator::{Euler, Implicit, ImplicitSettings, Integrator, Midpoint, Pbd, Rk4, Xpbd};
 use ripstop::mesh::generate;
 use ripstop::model::{Surroundings, springs};
 use ripstop::opening::{Plane, Snap};
@@ -89,12 +89,14 @@ fn the_counter_counts() {
 #[test]
 fn integrators_ask_for_nothing() {
     let newton = ImplicitSettings { newton: 3, substeps: 2, ..ImplicitSettings::default() };
-    let integrators: [Box<dyn Integrator>; 5] = [
+    let integrators: [Box<dyn Integrator>; 7] = [
         Box::new(Euler::default()),
         Box::new(Midpoint::default()),
         Box::new(Rk4::default()),
         Box::new(Implicit::default()),
         Box::new(Implicit::new(newton)),
+        Box::new(Xpbd::default()),
+        Box::new(Pbd::default()),
     ];
     for integrator in integrators {
         let name = integrator.name();

@@ -5,7 +5,7 @@
 
 use crate::expect::Expect;
 use ripstop::criterion::Form;
-use ripstop::integrator::{ImplicitSettings, SemiImplicitSettings};
+use ripstop::integrator::{ImplicitSettings, PbdSettings, SemiImplicitSettings, XpbdSettings};
 use ripstop::plastic::Plasticity;
 use ripstop::potential::Elasticity;
 use ripstop::tear::Policy;
@@ -189,6 +189,10 @@ pub enum IntegratorKind {
     SemiImplicit(SemiImplicitSettings),
     /// Implicit Euler.
     Implicit(ImplicitSettings),
+    /// Position-based dynamics with compliance and substeps.
+    Xpbd(XpbdSettings),
+    /// Position-based dynamics with strain limits.
+    Pbd(PbdSettings),
 }
 
 impl Default for IntegratorKind {

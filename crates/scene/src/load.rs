@@ -5,7 +5,7 @@ use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, OpeningKind, Sc
 use crate::source::Source;
 use crate::variant::Parts;
 use ripstop::grip::{Grip, Key};
-use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Rk4, SemiImplicit};
+use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiImplicit, Xpbd};
 use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
@@ -58,6 +58,8 @@ impl Scene {
             IntegratorKind::Rk4 {} => Box::new(Rk4::default()),
             IntegratorKind::SemiImplicit(settings) => Box::new(SemiImplicit::new(settings)),
             IntegratorKind::Implicit(settings) => Box::new(Implicit::new(settings)),
+            IntegratorKind::Xpbd(settings) => Box::new(Xpbd::new(settings)),
+            IntegratorKind::Pbd(settings) => Box::new(Pbd::new(settings)),
         };
         let steps_per_frame = (1.0 / (self.time.fps * self.time.step)).ceil().max(1.0) as u64;
         let h = 1.0 / (self.time.fps * steps_per_frame as f64);

@@ -48,27 +48,37 @@ impl Scene {
     }
 
     fn validate_integrator(&self, source: &Source) -> Checked {
-        let (kind, tolerance, counts): (_, _, &[(&str, u32)]) = match &self.integrator {
+        // Counts that must be one or more, and shares that must be within a range.
+        let (name, counts, share) = match self.integrator {
+            IntegratorKind::Euler {} | IntegratorKind::Midpoint {} | IntegratorKind::Rk4 {} => return Ok(()),
             IntegratorKind::Implicit(s) => (
                 "implicit",
-                s.tolerance,
-                &[("iterations", s.iterations), ("newton", s.newton), ("substeps", s.substeps)],
+                vec![("iterations", s.iterations), ("newton", s.newton), ("substeps", s.substeps)],
+                Some(("tolerance", s.tolerance, s.tolerance > 0.0 && s.tolerance < 1.0)),
             ),
-            IntegratorKind::SemiImplicit(s) => ("semi_implicit", s.tolerance, &[("iterations", s.iterations)]),
-            _ => return Ok(()),
+            IntegratorKind::SemiImplicit(s) => (
+                "semi_implicit",
+                vec![("iterations", s.iterations)],
+                Some(("tolerance", s.tolerance, s.tolerance > 0.0 && s.tolerance < 1.0)),
+            ),
+            IntegratorKind::Xpbd(s) => ("xpbd", vec![("iterations", s.iterations), ("substeps", s.substeps)], None),
+            IntegratorKind::Pbd(s) => {
+                ("pbd", vec![("sweeps", s.sweeps)], Some(("limit", s.limit, s.limit >= 0.0 && s.limit.is_finite())))
+            }
         };
-        if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
-            return Err(source.fault(&["integrator", kind, key], format!("`{key}` is 0"), "it must be one or more"));
+        if let Some((key, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(source.fault(&["integrator", name, key], format!("`{key}` is 0"), "it must be one or more"));
         }
-        if !(tolerance > 0.0 && tolerance < 1.0) {
-            let advice = "it is a share of the right-hand side, above 0 and below 1; 1e-3 is usual";
-            return Err(source.fault(
-                &["integrator", kind, "tolerance"],
-                format!("`tolerance` is {tolerance}"),
-                advice,
-            ));
+        match share {
+            Some((key, value, false)) => {
+                let advice = match key {
+                    "limit" => "it is the largest strain of an edge, zero or more; 0.05 is usual",
+                    _ => "it is a share of the right-hand side, above 0 and below 1; 1e-3 is usual",
+                };
+                Err(source.fault(&["integrator", name, key], format!("`{key}` is {value}"), advice))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn validate_place(&self, source: &Source) -> Checked {

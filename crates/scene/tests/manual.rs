@@ -6,7 +6,7 @@ use toml::{Table, Value};
 const MANUAL: &str = include_str!("../../../docs/scenes.md");
 
 /// Source files with the tables of the scene file, and the types of the core that are part of it.
-const SOURCES: [(&str, &[&str]); 9] = [
+const SOURCES: [(&str, &[&str]); 11] = [
     (include_str!("../src/file.rs"), &[]),
     (include_str!("../src/expect.rs"), &[]),
     (include_str!("../../core/src/fabric.rs"), &["Fabric"]),
@@ -15,6 +15,8 @@ const SOURCES: [(&str, &[&str]); 9] = [
     (include_str!("../../core/src/tear/mod.rs"), &["Policy"]),
     (include_str!("../../core/src/criterion/separation_tensor.rs"), &["Form"]),
     (include_str!("../../core/src/integrator/implicit.rs"), &["ImplicitSettings"]),
+    (include_str!("../../core/src/integrator/position/xpbd.rs"), &["XpbdSettings"]),
+    (include_str!("../../core/src/integrator/position/pbd.rs"), &["PbdSettings"]),
     (include_str!("../../core/src/sparse/precondition.rs"), &["PreconditionerKind"]),
 ];
 

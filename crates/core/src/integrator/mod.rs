@@ -9,12 +9,14 @@
 mod euler;
 mod implicit;
 mod midpoint;
+mod position;
 mod rk4;
 mod semi_implicit;
 
 pub use euler::Euler;
 pub use implicit::{Implicit, ImplicitSettings};
 pub use midpoint::Midpoint;
+pub use position::{Pbd, PbdSettings, Xpbd, XpbdSettings};
 pub use rk4::Rk4;
 pub use semi_implicit::{SemiImplicit, SemiImplicitSettings};
 

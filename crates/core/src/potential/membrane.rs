@@ -192,6 +192,10 @@ impl Element<3, 9> for Membrane {
         all
     }
 
+    fn lag(&self) -> f64 {
+        self.damping
+    }
+
     fn bounds(&self, rest: &Sheet) -> (f64, f64) {
         (2.0 * rest[8], 2.0 * rest[8] * self.damping)
     }

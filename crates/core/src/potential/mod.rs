@@ -12,6 +12,7 @@ mod air;
 mod bend;
 mod gravity;
 mod membrane;
+mod project;
 mod set;
 mod shear;
 mod stretch;
@@ -20,6 +21,7 @@ pub use air::{Air, Drag};
 pub use bend::Bend;
 pub use gravity::Gravity;
 pub use membrane::{Elasticity, Membrane};
+pub use project::{Constraint, Place, Shift, Spring, narrow, widen};
 pub use set::{Element, ElementSet, Row, Tangent};
 pub use shear::Shear;
 pub use stretch::Stretch;
@@ -60,6 +62,22 @@ pub trait Potential: Send + Sync {
     /// Adds `per_x` · K + `per_v` · D at positions `x`: stiffness [N/m], made positive semi-definite, and damping
     /// [N·s/m].
     fn add_stiffness(&self, _x: &[Vec3], _per_x: f64, _per_v: f64, _matrix: &mut BlockMatrix) {}
+
+    /// Calls `visit` with the number and the nodes of every row that [`project`](Self::project) can project.
+    fn visit_rows(&self, _visit: &mut dyn FnMut(u32, &[usize])) {}
+
+    /// The row as a plain spring, if that is all it is: position-based integrators then project it themselves.
+    fn spring(&self, _row: u32) -> Option<Spring> {
+        None
+    }
+
+    /// Dashpot over spring of all rows [s].
+    fn lag(&self) -> f64 {
+        0.0
+    }
+
+    /// Projects `rows` one after the other, and adds to their `lambda`.
+    fn project(&self, _rows: &[u32], _lambda: &mut [f64], _place: &mut Place<'_>) {}
 }
 
 /// Slots that the sets of a model use one after the other.
@@ -114,6 +132,15 @@ impl Forces {
         for potential in &mut self.potentials {
             potential.follow(cloth, touched);
         }
+    }
+
+    /// An upper bound of the stiffness at every node [N/m].
+    pub fn bounds(&self, cloth: &Cloth) -> Vec<f64> {
+        let (mut stiffness, mut damping) = (vec![0.0; cloth.x.len()], vec![0.0; cloth.x.len()]);
+        for potential in &self.potentials {
+            potential.add_bounds(cloth, &mut stiffness, &mut damping);
+        }
+        stiffness
     }
 
     /// Upper bounds of the highest angular frequency [1/s] and of the fastest damping rate [1/s] of free nodes.

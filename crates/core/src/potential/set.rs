@@ -1,9 +1,9 @@
 //! The loop over all elements of one kind, written once.
 
-use super::{Potential, Scratch};
+use super::{Constraint, Place, Potential, Scratch, Spring};
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Vec3, inverse_or_zero};
 use crate::parallel;
 use crate::sparse::{BlockMatrix, Pattern};
 use ripstop_mesh::{EdgeId, FaceId, Id, Mesh, NodeId};
@@ -38,6 +38,25 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
     /// D = −∂F/∂v [N·s/m]. Damping must be linear in the velocities: F(x, v) = F(x, 0) − D v.
     fn tangent(&self, _rest: &[f64; R], _x: &[Vec3; N], _per_x: f64, _per_v: f64) -> Tangent<N> {
         [[Mat3::ZERO; N]; N]
+    }
+
+    /// What position-based integrators project: by default C = √(2U), which has compliance 1.
+    #[inline(always)]
+    fn constraint(&self, rest: &[f64; R], x: &[Vec3; N]) -> Constraint<N> {
+        let value = (2.0 * self.energy(rest, x)).sqrt();
+        let inverse = -inverse_or_zero(value);
+        let slope = self.force(rest, x, &[Vec3::ZERO; N]).map(|force| force * inverse);
+        Constraint { value, slope, compliance: 1.0 }
+    }
+
+    /// Rest length [m] and stiffness [N/m] if the element is a plain spring.
+    fn spring(&self, _rest: &[f64; R]) -> Option<[f64; 2]> {
+        None
+    }
+
+    /// Dashpot over spring τ [s]: what damps the constraint when it is projected.
+    fn lag(&self) -> f64 {
+        0.0
     }
 
     /// Upper bounds of the stiffness [N/m] and damping [N·s/m] this row adds at any of its nodes.
@@ -307,6 +326,28 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         if E::STIFF {
             for (_, nodes, rest) in rows(&self.blocks) {
                 matrix.add(&nodes, &self.element.tangent(&rest, &nodes.map(|n| x[n]), per_x, per_v));
+            }
+        }
+    }
+
+    fn visit_rows(&self, visit: &mut dyn FnMut(u32, &[usize])) {
+        rows(&self.blocks).for_each(|(row, nodes, _)| visit(row as u32, &nodes));
+    }
+
+    fn spring(&self, row: u32) -> Option<Spring> {
+        let (nodes, rest) = self.blocks[row as usize / LANES].row(row as usize % LANES)?;
+        let (&[a, b], [rest, stiffness]) = (<&[usize; 2]>::try_from(&nodes[..]).ok()?, self.element.spring(&rest)?);
+        Some(Spring { nodes: [a as u32, b as u32], rest, stiffness })
+    }
+
+    fn lag(&self) -> f64 {
+        self.element.lag()
+    }
+
+    fn project(&self, rows: &[u32], lambda: &mut [f64], place: &mut Place<'_>) {
+        for (&row, lambda) in rows.iter().zip(lambda) {
+            if let Some((nodes, rest)) = self.blocks[row as usize / LANES].row(row as usize % LANES) {
+                place.project(&nodes, self.element.lag(), lambda, |x| self.element.constraint(&rest, x));
             }
         }
     }

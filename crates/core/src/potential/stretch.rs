@@ -20,10 +20,12 @@
 //! Stiffness: k ê êᵀ + k max(0, 1 − l₀/l) (I − ê êᵀ), exact while stretched; the clamp leaves out what a compressed spring
 //! gives away by turning aside, so that the matrix stays positive semi-definite. Damping: d ê êᵀ, exact.
 //!
+//! Constraint: C = l − l₀ with compliance 1/k.
+//!
 //! Limits: Poisson's ratio is that of the lattice, about 1/3; a square grid with its diagonals is a fifth stiffer along its threads
 //! than `stretch` says, an irregular mesh within a few percent of it.
 
-use super::{Element, Row, Tangent};
+use super::{Constraint, Element, Row, Tangent};
 use crate::cloth::Cloth;
 use crate::fabric::Fabric;
 use crate::math::{Mat3, Vec3, inverse_or_zero, outer};
@@ -85,6 +87,21 @@ impl Element<2, 2> for Stretch {
         let both = outer(unit, unit) * (per_x * stiffness + per_v * self.damping * stiffness - across)
             + Mat3::from_diagonal(Vec3::splat(across));
         [[both, -both], [-both, both]]
+    }
+
+    fn constraint(&self, &[rest, stiffness]: &Spring, x: &[Vec3; 2]) -> Constraint<2> {
+        let along = x[1] - x[0];
+        let length = along.length();
+        let unit = along * inverse_or_zero(length);
+        Constraint { value: length - rest, slope: [-unit, unit], compliance: 1.0 / stiffness }
+    }
+
+    fn spring(&self, spring: &Spring) -> Option<[f64; 2]> {
+        Some(*spring)
+    }
+
+    fn lag(&self) -> f64 {
+        self.damping
     }
 
     fn bounds(&self, &[_, stiffness]: &Spring) -> (f64, f64) {
