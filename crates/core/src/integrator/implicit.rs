@@ -65,7 +65,8 @@ pub struct Implicit {
     conjugate: Conjugate,
     /// Nodes that were held when the preconditioner was linked.
     held: Vec<bool>,
-    stale: bool,
+    /// What edits have touched since the matrix was linked.
+    touched: Touched,
     load: Vec<Vec3>,
     force: Vec<Vec3>,
     residual: Vec<Vec3>,
@@ -94,18 +95,19 @@ impl Implicit {
     }
 
     /// Follows changes of topology and of what is held.
-    fn link(&mut self, cloth: &Cloth, forces: &Forces) {
+    fn link(&mut self, cloth: &Cloth, forces: &mut Forces) {
         let count = cloth.x.len();
-        let moved_on = self.stale || self.matrix.row_count() != count;
+        let begun = self.matrix.row_count() > 0;
+        let moved_on = self.touched.topology || self.matrix.row_count() != count;
         if moved_on {
-            self.matrix = BlockMatrix::new(forces.pattern(count));
-            self.stale = false;
+            let touched = std::mem::take(&mut self.touched);
+            forces.link_stiffness(&mut self.matrix.pattern, count, begun.then_some(&touched));
         }
         let held = |w: &f64| *w == 0.0;
         if moved_on || !self.held.iter().copied().eq(cloth.inverse_mass.iter().map(held)) {
             self.held.clear();
             self.held.extend(cloth.inverse_mass.iter().map(held));
-            self.preconditioner.link(&self.matrix, cloth);
+            self.preconditioner.link(&self.matrix.pattern, cloth);
         }
         for buffer in [
             &mut self.load,
@@ -120,10 +122,10 @@ impl Implicit {
     }
 
     /// Solves A `change` = `residual`, for A at positions that were assembled, and notes how it went.
-    fn solve(&mut self, cloth: &Cloth) {
+    fn solve(&mut self) {
         for (i, _) in self.held.iter().enumerate().filter(|(_, held)| **held) {
             self.residual[i] = Vec3::ZERO;
-            self.matrix.hold(i, cloth.mass.as_ref()[i]);
+            self.matrix.hold(i);
         }
         self.preconditioner.prepare(&self.matrix);
         let Self { matrix, preconditioner, conjugate, residual, change, settings, .. } = self;
@@ -142,15 +144,14 @@ impl Implicit {
         // Forces at rest velocity: damping is linear, so its part of v₁ is all in the matrix.
         self.v_trial.fill(Vec3::ZERO);
         forces.evaluate_part(true, cloth, &cloth.x, &self.v_trial, &mut self.force);
-        self.matrix.reset(&cloth.mass);
-        forces.add_stiffness(&cloth.x, h * h, h, &mut self.matrix);
+        forces.fill_stiffness(&cloth.mass, &cloth.x, h * h, h, &mut self.matrix);
         {
             let (matrix, load, force, v, mass) = (&self.matrix, &self.load, &self.force, &cloth.v, &cloth.mass);
             parallel::for_each(&mut self.residual, |i, r| {
                 *r = v.as_ref()[i] * mass.as_ref()[i] + (load[i] + force[i]) * h - matrix.row_times(i, v);
             });
         }
-        self.solve(cloth);
+        self.solve();
         if self.settings.newton > 1 {
             self.improve(cloth, forces, h);
         } else {
@@ -186,9 +187,8 @@ impl Implicit {
             if dot(&self.residual, &self.residual).sqrt() <= self.settings.tolerance * first {
                 break;
             }
-            self.matrix.reset(&cloth.mass);
-            forces.add_stiffness(&self.x_trial, h * h, h, &mut self.matrix);
-            self.solve(cloth);
+            forces.fill_stiffness(&cloth.mass, &self.x_trial, h * h, h, &mut self.matrix);
+            self.solve();
             let slope = dot(&self.change, &self.residual);
             let mut share = 1.0;
             // A slope of R along the way that has turned and grown means that the step went past the valley.
@@ -224,7 +224,12 @@ impl Integrator for Implicit {
     }
 
     fn follow(&mut self, touched: &Touched) {
-        self.stale |= touched.topology;
+        if touched.topology {
+            self.touched.nodes.extend_from_slice(&touched.nodes);
+            self.touched.edges.extend_from_slice(&touched.edges);
+            self.touched.faces.extend_from_slice(&touched.faces);
+            self.touched.topology = true;
+        }
     }
 
     fn unsolved(&self) -> Option<Unsolved> {
