@@ -172,6 +172,13 @@ fn report(summary: &Summary, folder: &Path) {
         summary.expectations.len(),
         folder.display()
     );
+    if summary.unfinished_steps > 0 {
+        println!(
+            "  warning: {} of {} steps ended before the integrator's tolerance was reached, {:.1e} left at worst: \
+             allow more `newton` rounds, or take smaller steps",
+            summary.unfinished_steps, summary.steps, summary.largest_residual
+        );
+    }
     for outcome in summary.expectations.iter().filter(|o| !o.met) {
         let value = outcome.value.map_or("nothing to measure".into(), |v| format!("{v:.4}"));
         println!("  not met: {} is {value}, expected {}", outcome.name, outcome.expected);

@@ -115,7 +115,7 @@ fn follow(side: usize) {
     let mut pattern = Pattern::default();
     let mut preconditioner = Preconditioner::new(PreconditionerKind::Grids);
     let begin = Instant::now();
-    forces.link_stiffness(&mut pattern, cloth.x.len(), None);
+    forces.link_stiffness(&mut pattern, cloth.x.len());
     let anew = begin.elapsed();
     preconditioner.link(&pattern, &cloth);
     println!("{side}²: made anew, matrix {anew:?}, grids {:?}", begin.elapsed() - anew);
@@ -133,7 +133,7 @@ fn follow(side: usize) {
         };
         forces.follow(&cloth, &touched);
         lap(0);
-        forces.link_stiffness(&mut pattern, cloth.x.len(), Some(&touched));
+        forces.link_stiffness(&mut pattern, cloth.x.len());
         lap(1);
         preconditioner.link(&pattern, &cloth);
         lap(2);

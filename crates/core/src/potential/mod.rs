@@ -54,8 +54,9 @@ pub trait Potential: Send + Sync {
         false
     }
 
-    /// Appends the nodes of all elements with stiffness that an edit touched.
-    fn add_stencils(&self, _touched: &Touched, _nodes: &mut Vec<u32>) {}
+    /// Appends the nodes of elements with stiffness that have come, gone or changed nodes since they were last
+    /// [looked up](Self::place).
+    fn add_changed(&self, _nodes: &mut Vec<u32>) {}
 
     /// Appends the nodes that [`add_stiffness`](Self::add_stiffness) couples with `node`, some of them more than once.
     fn add_coupled(&self, _node: usize, _columns: &mut Vec<u32>) {}
@@ -104,18 +105,14 @@ impl Forces {
     }
 
     /// Brings a matrix's pattern up to date with edits that all potentials have followed: the pairs of nodes that pull at each
-    /// other, for `node_count` nodes. Only rows of nodes of touched elements are made anew; all of them if there is no `touched`.
-    pub fn link_stiffness(&mut self, pattern: &mut Pattern, node_count: usize, touched: Option<&Touched>) {
-        let mut nodes: Vec<u32> = Vec::new();
-        match touched {
-            None => nodes.extend(0..node_count as u32),
-            Some(touched) => {
-                nodes.extend(touched.nodes.iter().map(|n| n.0));
-                nodes.extend(pattern.row_count() as u32..node_count as u32);
-                self.potentials.iter().for_each(|potential| potential.add_stencils(touched, &mut nodes));
-                nodes.sort_unstable();
-                nodes.dedup();
-            }
+    /// other, for `node_count` nodes. Only rows of nodes of changed elements are made anew; all of them if there are none yet.
+    /// There can be one such pattern for each set of potentials.
+    pub fn link_stiffness(&mut self, pattern: &mut Pattern, node_count: usize) {
+        let mut nodes: Vec<u32> = (pattern.row_count() as u32..node_count as u32).collect();
+        if pattern.row_count() > 0 {
+            self.potentials.iter().for_each(|potential| potential.add_changed(&mut nodes));
+            nodes.sort_unstable();
+            nodes.dedup();
         }
         pattern.follow(node_count, &nodes, |node, columns| {
             self.potentials.iter().for_each(|potential| potential.add_coupled(node, columns));

@@ -93,6 +93,8 @@ pub struct ElementSet<const N: usize, const R: usize, E: Element<N, R>> {
     /// For each block where the matrix has its pairs of nodes, counted from the beginning of the first one's row. Empty
     /// unless an integrator asked for it.
     places: Vec<Pairs<N>>,
+    /// Nodes whose elements have changed since those places were looked up.
+    changed: Vec<u32>,
 }
 
 /// A number for each pair of nodes of each row of a block.
@@ -130,7 +132,8 @@ impl<const N: usize, const R: usize> Block<N, R> {
 impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
     /// The elements that `cloth` has.
     pub fn new(element: E, cloth: &Cloth) -> Self {
-        let mut set = Self { element, blocks: Vec::new(), gather: Lists::default(), places: Vec::new() };
+        let mut set =
+            Self { element, blocks: Vec::new(), gather: Lists::default(), places: Vec::new(), changed: Vec::new() };
         set.update((0..E::Key::count(&cloth.mesh)).map(E::Key::new), cloth);
         set.link(cloth.x.len());
         set
@@ -151,6 +154,9 @@ impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
                 nodes.iter().enumerate().for_each(|(k, &n)| put(n, slot_of::<N>(row, k)));
             }
         });
+        if !self.places.is_empty() {
+            self.changed = (0..node_count as u32).collect();
+        }
     }
 
     /// Follows a change of topology that touched `keys`, which are in order: lists the slots of their nodes anew, those they
@@ -180,6 +186,9 @@ impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
             slots.sort_unstable_by_key(|&slot| row_of::<N>(slot));
             list.extend_from_slice(&slots);
         });
+        if !self.places.is_empty() {
+            self.changed.append(&mut changed);
+        }
     }
 
     /// Block and lane of every element of a node.
@@ -383,12 +392,8 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         E::STIFF
     }
 
-    fn add_stencils(&self, touched: &Touched, nodes: &mut Vec<u32>) {
-        if E::STIFF {
-            let rows = E::Key::touched(touched).iter().map(|key| key.index());
-            let rows = rows.filter_map(|i| self.blocks.get(i / LANES)?.row(i % LANES));
-            rows.for_each(|(row, _)| nodes.extend(row.map(|n| n as u32)));
-        }
+    fn add_changed(&self, nodes: &mut Vec<u32>) {
+        nodes.extend_from_slice(&self.changed);
     }
 
     fn add_coupled(&self, node: usize, columns: &mut Vec<u32>) {
@@ -417,6 +422,7 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
             nodes.iter().for_each(|&n| self.around(n as usize).for_each(|(block, lane)| set(block, lane)));
         }
         self.places = places;
+        self.changed.clear();
     }
 
     fn add_stiffness(&self, x: &[Vec3], per_x: f64, per_v: f64, matrix: &mut Rows) {

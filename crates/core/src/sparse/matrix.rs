@@ -75,7 +75,7 @@ pub type Block = [f32; 9];
 /// Stiffness answers to differences only: a translation costs nothing, so the blocks of a row of M + K add up to M. Products
 /// are therefore M x + Σ A_ij (x_j − x_i), which needs no diagonal and has no error for common motion; rounded blocks could
 /// otherwise weigh more than the mass does. Rows of [held](Self::hold) unknowns are zero.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockMatrix {
     /// Which pairs have a block.
     pub pattern: Pattern,
@@ -132,6 +132,8 @@ impl BlockMatrix {
         self.mass.clear();
         self.mass.extend_from_slice(mass);
         let Self { pattern, block, .. } = self;
+        // The one at the end is new each time, or there would be a trace of history.
+        block.truncate(pattern.block_count());
         block.resize(pattern.block_count() + 1, [0.0; 9]);
         let count = pattern.row_count();
         let part_count = parallel::part_count(count);
