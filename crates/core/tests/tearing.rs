@@ -384,13 +384,15 @@ fn a_stiff_strip_that_flies_apart_keeps_its_momentum() {
         cloth.v[n] = Vec3::new(1.0 + 200.0 * x, 2.0, 0.3 * x);
     }
     let (before, energy) = (momentum(&cloth), cloth.kinetic_energy());
+    let moving: f64 = cloth.mesh.nodes().map(|n| cloth.v[n].length() * cloth.mass[n]).sum();
     let mut simulation = simulate(cloth);
     for _ in 0..60 {
         simulation.step().unwrap();
     }
     assert!(pieces(&simulation.cloth().mesh).areas.len() > 1, "{} tears", simulation.tear_count());
     let after = momentum(simulation.cloth());
-    assert!((after - before).length() < 1e-7 * before.length(), "{before} became {after}");
+    // Every step may leave its tolerance of what moves, which is much more than its sum.
+    assert!((after - before).length() < 60.0 * 1e-9 * moving, "{before} became {after}, with {moving} kg·m/s in all");
     let left: f64 = simulation.energies().iter().map(|(_, energy)| energy).sum();
     assert!(left < energy, "{energy} J became {left} J");
 }
