@@ -191,9 +191,10 @@ impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
         }
     }
 
-    /// Block and lane of every element of a node.
-    fn around(&self, node: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.gather.row(node).iter().map(|&slot| (row_of::<N>(slot) / LANES, row_of::<N>(slot) % LANES))
+    /// Of every element of a node the block, the lane, and which of its nodes it is.
+    fn around(&self, node: usize) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+        let vector = |slot: usize| (slot / (N * 3 * LANES), slot % LANES, slot / (3 * LANES) % N);
+        self.gather.row(node).iter().map(move |&slot| vector(slot as usize))
     }
 }
 
@@ -398,7 +399,7 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
 
     fn add_coupled(&self, node: usize, columns: &mut Vec<u32>) {
         if E::STIFF {
-            for (block, lane) in self.around(node) {
+            for (block, lane, _) in self.around(node) {
                 columns.extend(self.blocks[block].nodes.iter().map(|nodes| nodes[lane]));
             }
         }
@@ -410,16 +411,14 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         }
         let mut places = std::mem::take(&mut self.places);
         places.resize(self.blocks.len(), [[[0; LANES]; N]; N]);
-        let mut set = |block: usize, lane: usize| {
-            let nodes = &self.blocks[block].nodes;
-            for (a, b) in (0..N).flat_map(|a| (0..N).map(move |b| (a, b))) {
-                places[block][a][b][lane] = pattern.place(nodes[a][lane] as usize, nodes[b][lane]);
+        // Only rows of these nodes have changed, so other rows of their elements have their places still.
+        for &n in nodes {
+            for (block, lane, a) in self.around(n as usize) {
+                let columns = &self.blocks[block].nodes;
+                for b in 0..N {
+                    places[block][a][b][lane] = pattern.place(n as usize, columns[b][lane]);
+                }
             }
-        };
-        if nodes.len() == pattern.row_count() {
-            rows(&self.blocks).for_each(|(row, ..)| set(row / LANES, row % LANES));
-        } else {
-            nodes.iter().for_each(|&n| self.around(n as usize).for_each(|(block, lane)| set(block, lane)));
         }
         self.places = places;
         self.changed.clear();
