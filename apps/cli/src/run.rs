@@ -310,6 +310,13 @@ fn report(summary: &Summary, folder: &Path) {
         summary.expectations.len(),
         folder.display()
     );
+    if summary.unfinished_steps > 0 {
+        println!(
+            "  warning: {} of {} steps ended before the integrator's tolerance was reached, {:.1e} left at worst: \
+             allow more `newton` rounds, or take smaller steps",
+            summary.unfinished_steps, summary.steps, summary.largest_residual
+        );
+    }
     report_unmet(&summary.expectations);
 }
 

@@ -16,6 +16,7 @@ pub mod grip;
 pub mod integrator;
 mod keyframe;
 pub mod lanes;
+pub mod lists;
 pub mod math;
 pub mod model;
 pub mod opening;

@@ -10,10 +10,10 @@ pub type Real = f64;
 pub type Vec3 = DVec3;
 /// Derivatives of vectors by vectors.
 pub type Mat3 = DMat3;
-/// Single precision, for preconditioners: half the memory to go through.
-pub type Vec3f = glam::Vec3;
+/// Single precision, for linear systems: half the memory to go through; in the place of four numbers, as vectors are.
+pub type Vec3f = glam::Vec3A;
 /// Single precision, as [`Vec3f`].
-pub type Mat3f = glam::Mat3;
+pub type Mat3f = glam::Mat3A;
 pub use ripstop_mesh::Vec2;
 
 /// Angle of the vector (x, y) [rad], by libm: same bits everywhere.
@@ -112,19 +112,16 @@ impl Sym2 {
     }
 
     /// The same tensor without its negative part: each eigenvalue below zero becomes zero.
-    #[inline]
+    #[inline(always)]
     pub fn positive_part(self) -> Self {
         let (mean, half) = (0.5 * (self.xx + self.yy), 0.5 * (self.xx - self.yy));
         let radius = (half * half + self.xy * self.xy).sqrt();
-        if mean >= radius {
-            self
-        } else if mean <= -radius {
-            Self::default()
-        } else {
-            // λ (T − μ I) / (λ − μ) for the eigenvalues λ > 0 > μ: the projector on λ's axis.
-            let (low, scale) = (mean - radius, (mean + radius) / (2.0 * radius));
-            Self { xx: scale * (self.xx - low), xy: scale * self.xy, yy: scale * (self.yy - low) }
-        }
+        // λ (T − μ I) / (λ − μ) for the eigenvalues λ > 0 > μ: the projector on λ's axis. Without a branch, so that loops
+        // over it become vector code: all of T if both pull, nothing if both push.
+        let (high, low) = (mean + radius, mean - radius);
+        let part = high * inverse_or_zero(2.0 * radius);
+        let (scale, low) = if low >= 0.0 { (1.0, 0.0) } else { (if high > 0.0 { part } else { 0.0 }, low) };
+        Self { xx: scale * (self.xx - low), xy: scale * self.xy, yy: scale * (self.yy - low) }
     }
 }
 

@@ -79,6 +79,23 @@ pub fn for_each_triple<A: Send, B: Send, C: Send>(
     }
 }
 
+/// In how many parts to divide `count` rows where the division changes no bit: some for each thread.
+pub fn part_count(count: usize) -> usize {
+    match rayon::current_num_threads() {
+        1 => 1,
+        threads => (4 * threads).min(count.div_ceil(CHUNK)).max(1),
+    }
+}
+
+/// Calls `work` for every part, of which there should be [few](part_count).
+pub fn for_each_part<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
+    if parts.len() <= 1 {
+        parts.into_iter().for_each(work);
+    } else {
+        parts.into_par_iter().with_max_len(1).for_each(work);
+    }
+}
+
 /// The sum of `term(i)` over `0..count`, chunk by chunk.
 pub fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     let chunk = |index: usize| (index * CHUNK..count.min((index + 1) * CHUNK)).map(&term).sum::<f64>();

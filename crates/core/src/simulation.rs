@@ -138,6 +138,7 @@ pub struct Simulation {
     log: ChangeLog,
     events: Vec<Event>,
     described: usize,
+    unfinished: Option<Unsolved>,
     start: (Vec<Vec3>, Vec<Vec3>),
 }
 
@@ -172,6 +173,7 @@ impl Simulation {
             log: ChangeLog::new(),
             events: Vec::new(),
             described: 0,
+            unfinished: None,
             start: Default::default(),
         }
     }
@@ -250,6 +252,7 @@ impl Simulation {
         watch.enter(Stage::Drive);
         self.events.clear();
         self.described = 0;
+        self.unfinished = None;
         let (time, h) = (self.time(), self.h);
         for grip in &mut self.grips {
             let held = !grip.is_released();
@@ -276,6 +279,11 @@ impl Simulation {
         watch.enter(Stage::Integrate);
         self.integrator.advance(Motion { cloth: &mut self.cloth, forces: &mut self.forces }, h);
         self.check(Stage::Integrate)?;
+        let residual = |unfinished: Option<Unsolved>| unfinished.map_or(0.0, |u| u.residual);
+        let unfinished = self.integrator.unfinished();
+        if residual(unfinished) > residual(self.unfinished) {
+            self.unfinished = unfinished;
+        }
         match self.integrator.unsolved() {
             None => Ok(()),
             Some(Unsolved { iterations, residual }) => {
@@ -397,6 +405,10 @@ impl Simulation {
     /// Edges opened in the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+    /// Where the integrator ended furthest from its goal in the last step, if it did anywhere.
+    pub fn unfinished(&self) -> Option<Unsolved> {
+        self.unfinished
     }
     /// How it tears, if it does.
     pub fn tears_by(&self) -> Option<&Tearing> {

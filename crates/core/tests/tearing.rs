@@ -1,11 +1,12 @@
 //! Laws of the whole: cloths that are pulled, hung, flung and torn by hand.
 
 use ripstop::criterion::{Criterion, EdgeStrain, Form, SeparationTensor};
-use ripstop::integrator::Rk4;
+use ripstop::integrator::{Implicit, ImplicitSettings, Rk4};
 use ripstop::math::{atan2, sin_cos};
 use ripstop::mesh::{Mesh, NodeId, generate, pieces};
-use ripstop::model::{Surroundings, springs};
+use ripstop::model::{Surroundings, membrane, springs};
 use ripstop::opening::{Opening, Plane, Snap};
+use ripstop::potential::Elasticity;
 use ripstop::tear::{Cause, Event, HandTear, Policy, Tearing};
 use ripstop::{Cloth, Fabric, Grip, Key, Placement, Simulation, Vec2, Vec3};
 
@@ -331,4 +332,67 @@ fn a_stronger_cloth_tears_later_and_a_strong_enough_one_never() {
     // the start sends to and fro, a tenth of it by then.
     assert!((times[2] / times[1] - 1.5).abs() < 0.15, "{times:?}");
     assert_eq!(onset(2.0), None);
+}
+
+/// A strip of finite elements in steps a hundred times what an explicit integrator could take, with tears at a fifth.
+fn implicit_strip(tolerance: f64) -> (Cloth, impl FnOnce(Cloth) -> Simulation) {
+    let fabric = Fabric { density: 0.3, stretch: 3000.0, shear: 200.0, bend: 1e-5, damping: 1e-4 };
+    let cloth = Cloth::flat(generate::irregular(SIZE, 0.06, 3).unwrap(), fabric.density, Placement::default());
+    let simulate = move |cloth: Cloth| {
+        let potentials = membrane(&fabric, Elasticity::of(&fabric), &cloth);
+        let integrator = Implicit::new(ImplicitSettings { tolerance, ..ImplicitSettings::default() });
+        let tearing = Tearing::new(SeparationTensor::new(0.2, Form::Normalised), Snap);
+        Simulation::new(cloth, potentials, integrator, 1.0 / 240.0).tearing(tearing)
+    };
+    (cloth, simulate)
+}
+
+#[test]
+fn a_stiff_strip_that_is_pulled_tears_in_two() {
+    let (cloth, simulate) = implicit_strip(1e-3);
+    let (left, right) = (nodes_at(&cloth.mesh, 0.0), nodes_at(&cloth.mesh, SIZE.x));
+    let (start_mass, start_area) = (mass(&cloth), cloth.mesh.area());
+    let key = |time, x| Key { time, shift: Vec3::X * x, turn: Vec3::ZERO };
+    let held = Grip::still("held", &left, &cloth);
+    let pulled = Grip::moving("pulled", &right, &cloth, vec![key(0.0, 0.0), key(1.0, 0.6)]);
+    let mut simulation = simulate(cloth).grip(held).grip(pulled);
+    let mut torn = Vec::new();
+    while simulation.time() < 1.0 {
+        simulation.step().unwrap();
+        torn.extend_from_slice(simulation.events());
+    }
+    let (cloth, found) = (simulation.cloth(), pieces(&simulation.cloth().mesh));
+    let piece = |n: NodeId| found.of_face[cloth.mesh.fan(n).next().unwrap().face()];
+    assert_ne!(piece(left[0]), piece(right[0]), "not in two after {} tears", torn.len());
+    // A fifth of the length is reached after a third of the way; the clamped corners see up to half as much again.
+    assert!((0.2..0.4).contains(&torn[0].time), "first tear at {} s", torn[0].time);
+    let direction = mean_direction(&torn);
+    assert!((direction - 90.0).abs() < 20.0, "mean direction {direction}");
+    cloth.mesh.check().unwrap();
+    assert!((mass(cloth) / start_mass - 1.0).abs() < 1e-12 && (cloth.mesh.area() / start_area - 1.0).abs() < 1e-12);
+    // What is left of the pull is the sway of two loose ends.
+    simulation.weigh_grips();
+    let load = simulation.grips()[1].load.x.abs();
+    assert!(load < 0.05 * 0.2 * 3000.0 * SIZE.y, "{load} N");
+}
+
+#[test]
+fn a_stiff_strip_that_flies_apart_keeps_its_momentum() {
+    let (mut cloth, simulate) = implicit_strip(1e-9);
+    for n in cloth.mesh.nodes() {
+        let x = cloth.x[n].x - 0.5;
+        cloth.v[n] = Vec3::new(1.0 + 200.0 * x, 2.0, 0.3 * x);
+    }
+    let (before, energy) = (momentum(&cloth), cloth.kinetic_energy());
+    let moving: f64 = cloth.mesh.nodes().map(|n| cloth.v[n].length() * cloth.mass[n]).sum();
+    let mut simulation = simulate(cloth);
+    for _ in 0..60 {
+        simulation.step().unwrap();
+    }
+    assert!(pieces(&simulation.cloth().mesh).areas.len() > 1, "{} tears", simulation.tear_count());
+    let after = momentum(simulation.cloth());
+    // Every step may leave its tolerance of what moves, which is much more than its sum.
+    assert!((after - before).length() < 60.0 * 1e-9 * moving, "{before} became {after}, with {moving} kg·m/s in all");
+    let left: f64 = simulation.energies().iter().map(|(_, energy)| energy).sum();
+    assert!(left < energy, "{energy} J became {left} J");
 }

@@ -348,7 +348,7 @@ fn step(
         };
         return Err(RunError::Step { cause, kept });
     }
-    tally.events(simulation.events());
+    tally.step(simulation);
     for event in simulation.events() {
         let line = event_line(event);
         output.write(1, &line)?;

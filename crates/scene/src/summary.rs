@@ -87,6 +87,10 @@ pub struct Summary {
     pub torn_histogram: [f64; 18],
     /// Largest total strain of an edge at any frame.
     pub largest_strain: f64,
+    /// Steps in which the integrator's rounds ended before they reached its tolerance.
+    pub unfinished_steps: u64,
+    /// The most that was left in such a step, as a share of what there was at its beginning.
+    pub largest_residual: f64,
     /// Energies at the end [J].
     pub energies: BTreeMap<String, f64>,
     /// Wall-clock seconds by stage; `total` is the whole run with its output.
@@ -124,6 +128,8 @@ impl Summary {
             torn_direction: (!tally.torn.is_empty()).then(|| mean_angle(&tally.torn).rem_euclid(180.0)),
             torn_histogram: histogram(tally),
             largest_strain: tally.largest_strain,
+            unfinished_steps: tally.unfinished_steps,
+            largest_residual: tally.largest_residual,
             energies: energies(simulation),
             real_time_ratio: simulation.time() / computing.max(1e-9),
             seconds,

@@ -1,7 +1,6 @@
 //! What is counted while a run goes on: the raw material of summaries and expectations. Part of a checkpoint.
 
 use ripstop::mesh::{EdgeId, NodeId, pieces};
-use ripstop::tear::Event;
 use ripstop::{Cloth, Simulation, Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +68,10 @@ pub struct Tally {
     pub moments: Vec<Moment>,
     /// Largest total strain of an edge at any frame.
     pub largest_strain: f64,
+    /// Steps in which the integrator's rounds ended before they reached its tolerance.
+    pub unfinished_steps: u64,
+    /// The most that was left in such a step, as a share of what there was at its beginning.
+    pub largest_residual: f64,
 }
 
 impl Tally {
@@ -86,12 +89,19 @@ impl Tally {
             spacing: cloth.woven.iter().sum::<f64>() / cloth.woven.len() as f64,
             hold_height: held.fold(f64::MIN, f64::max),
         };
-        Self { start, torn: Vec::new(), moments: Vec::new(), largest_strain: 0.0 }
+        Self {
+            start,
+            torn: Vec::new(),
+            moments: Vec::new(),
+            largest_strain: 0.0,
+            unfinished_steps: 0,
+            largest_residual: 0.0,
+        }
     }
 
-    /// Takes in the events of a step.
-    pub fn events(&mut self, events: &[Event]) {
-        self.torn.extend(events.iter().map(|e| Torn {
+    /// Takes in what happened in a step.
+    pub fn step(&mut self, simulation: &Simulation) {
+        self.torn.extend(simulation.events().iter().map(|e| Torn {
             time: e.time,
             node: e.node.0,
             uv: e.uv,
@@ -100,6 +110,10 @@ impl Tally {
             angle: e.angle,
             length: e.length,
         }));
+        if let Some(unfinished) = simulation.unfinished() {
+            self.unfinished_steps += 1;
+            self.largest_residual = self.largest_residual.max(unfinished.residual);
+        }
     }
 
     /// Takes in the state at a frame. The loads of the grips must have been weighed.

@@ -12,7 +12,8 @@
 //! Parameters: `newton` (1: the linear system above; more: so many rounds at most of v ← v − α A⁻¹ R(v) with
 //! R = M (v − v₀) − h F(x₀ + h v, v), until |R| is `tolerance` of what it was, with α halved until the slope along the way is no more than
 //! half of its size at the start), `substeps`, and for each system `tolerance`, at most `iterations`, and the preconditioner.
-//! A system that isn't solved within its iterations ends the step with an error.
+//! A linear system that isn't solved within its iterations ends the step with an error. Rounds of Newton's method that end
+//! before |R| is small enough don't: each is a better answer than the linear one. Such steps are counted and told of at the end.
 //!
 //! Source: Karaöz 2015 eqs. 2.42–2.48, Bartels 2014 eq. 10. Deviations: K is made definite, see the elements; both leave damping
 //! out. One linear system is not the solution of the implicit equations (Bartels eq. 8): at 1/60 s it takes most of a swing's energy;
@@ -46,7 +47,7 @@ pub struct ImplicitSettings {
 impl Default for ImplicitSettings {
     fn default() -> Self {
         Self {
-            tolerance: 1e-3,
+            tolerance: 1e-2,
             iterations: 1000,
             newton: 1,
             substeps: 1,
@@ -74,6 +75,7 @@ pub struct Implicit {
     v_trial: Vec<Vec3>,
     v_best: Vec<Vec3>,
     unsolved: Option<Unsolved>,
+    unfinished: Option<Unsolved>,
     solves: u64,
     iterations: u64,
 }
@@ -94,18 +96,18 @@ impl Implicit {
     }
 
     /// Follows changes of topology and of what is held.
-    fn link(&mut self, cloth: &Cloth, forces: &Forces) {
+    fn link(&mut self, cloth: &Cloth, forces: &mut Forces) {
         let count = cloth.x.len();
         let moved_on = self.stale || self.matrix.row_count() != count;
         if moved_on {
-            self.matrix = BlockMatrix::new(forces.pattern(count));
+            forces.link_stiffness(&mut self.matrix.pattern, count);
             self.stale = false;
         }
         let held = |w: &f64| *w == 0.0;
         if moved_on || !self.held.iter().copied().eq(cloth.inverse_mass.iter().map(held)) {
             self.held.clear();
             self.held.extend(cloth.inverse_mass.iter().map(held));
-            self.preconditioner.link(&self.matrix, cloth);
+            self.preconditioner.link(&self.matrix.pattern, cloth);
         }
         for buffer in [
             &mut self.load,
@@ -120,10 +122,10 @@ impl Implicit {
     }
 
     /// Solves A `change` = `residual`, for A at positions that were assembled, and notes how it went.
-    fn solve(&mut self, cloth: &Cloth) {
+    fn solve(&mut self) {
         for (i, _) in self.held.iter().enumerate().filter(|(_, held)| **held) {
             self.residual[i] = Vec3::ZERO;
-            self.matrix.hold(i, cloth.mass.as_ref()[i]);
+            self.matrix.hold(i);
         }
         self.preconditioner.prepare(&self.matrix);
         let Self { matrix, preconditioner, conjugate, residual, change, settings, .. } = self;
@@ -142,15 +144,14 @@ impl Implicit {
         // Forces at rest velocity: damping is linear, so its part of v₁ is all in the matrix.
         self.v_trial.fill(Vec3::ZERO);
         forces.evaluate_part(true, cloth, &cloth.x, &self.v_trial, &mut self.force);
-        self.matrix.reset(&cloth.mass);
-        forces.add_stiffness(&cloth.x, h * h, h, &mut self.matrix);
+        forces.fill_stiffness(&cloth.mass, &cloth.x, h * h, h, &mut self.matrix);
         {
             let (matrix, load, force, v, mass) = (&self.matrix, &self.load, &self.force, &cloth.v, &cloth.mass);
             parallel::for_each(&mut self.residual, |i, r| {
                 *r = v.as_ref()[i] * mass.as_ref()[i] + (load[i] + force[i]) * h - matrix.row_times(i, v);
             });
         }
-        self.solve(cloth);
+        self.solve();
         if self.settings.newton > 1 {
             self.improve(cloth, forces, h);
         } else {
@@ -176,19 +177,18 @@ impl Implicit {
 
     /// Rounds of Newton's method from the linearised step on.
     fn improve(&mut self, cloth: &mut Cloth, forces: &mut Forces, h: f64) {
-        let first = dot(&self.residual, &self.residual).sqrt();
+        let goal = self.settings.tolerance * dot(&self.residual, &self.residual).sqrt();
         let mut v = std::mem::take(&mut self.v_best);
         v.clear();
         v.extend_from_slice(&cloth.v);
         self.remain(cloth, forces, &v, 1.0, h);
         v.copy_from_slice(&self.v_trial);
         for _ in 1..self.settings.newton {
-            if dot(&self.residual, &self.residual).sqrt() <= self.settings.tolerance * first {
+            if dot(&self.residual, &self.residual).sqrt() <= goal {
                 break;
             }
-            self.matrix.reset(&cloth.mass);
-            forces.add_stiffness(&self.x_trial, h * h, h, &mut self.matrix);
-            self.solve(cloth);
+            forces.fill_stiffness(&cloth.mass, &self.x_trial, h * h, h, &mut self.matrix);
+            self.solve();
             let slope = dot(&self.change, &self.residual);
             let mut share = 1.0;
             // A slope of R along the way that has turned and grown means that the step went past the valley.
@@ -201,6 +201,11 @@ impl Implicit {
             }
             v.copy_from_slice(&self.v_trial);
         }
+        let left = dot(&self.residual, &self.residual).sqrt();
+        let share = self.settings.tolerance * left / goal;
+        if left > goal && self.unfinished.is_none_or(|worst| worst.residual < share) {
+            self.unfinished = Some(Unsolved { iterations: self.settings.newton, residual: share });
+        }
         cloth.v.copy_from_slice(&v);
         self.v_best = v;
     }
@@ -212,7 +217,7 @@ impl Integrator for Implicit {
     }
 
     fn advance(&mut self, Motion { cloth, forces }: Motion<'_>, h: f64) {
-        self.unsolved = None;
+        (self.unsolved, self.unfinished) = (None, None);
         let substeps = self.settings.substeps.max(1);
         for _ in 0..substeps {
             self.substep(cloth, forces, h / f64::from(substeps));
@@ -230,6 +235,10 @@ impl Integrator for Implicit {
     fn unsolved(&self) -> Option<Unsolved> {
         self.unsolved
     }
+
+    fn unfinished(&self) -> Option<Unsolved> {
+        self.unfinished
+    }
 }
 
 #[cfg(test)]
@@ -243,7 +252,8 @@ mod tests {
     use crate::simulation::{Simulation, StepError};
     use crate::tear::HandTear;
     use crate::{Grip, Key};
-    use ripstop_mesh::{NodeId, Vec2, generate};
+    use proptest::prelude::*;
+    use ripstop_mesh::{ChangeLog, EdgeId, FaceId, NodeId, Vec2, generate};
 
     const FABRIC: Fabric = Fabric { density: 0.2, stretch: 800.0, shear: 40.0, bend: 1e-4, damping: 2e-4 };
 
@@ -427,7 +437,21 @@ mod tests {
         let few = ImplicitSettings { iterations: 2, ..settings(PreconditionerKind::Jacobi, 1) };
         let mut simulation = swinging(membrane, Implicit::new(few), 1.0 / 60.0);
         let error = (0..20).find_map(|_| simulation.step().err()).expect("two iterations don't do");
-        assert!(matches!(error, StepError::Unsolved { iterations: 2, residual, .. } if residual > 1e-3), "{error}");
+        assert!(matches!(error, StepError::Unsolved { iterations: 2, residual, .. } if residual > 1e-2), "{error}");
+    }
+
+    #[test]
+    fn rounds_that_do_not_suffice_are_told() {
+        let told = |newton: u32, tolerance: f64| {
+            let integrator = Implicit::new(ImplicitSettings { newton, tolerance, ..ImplicitSettings::default() });
+            let mut simulation = swinging(membrane, integrator, 1.0 / 60.0);
+            let steps = (0..20).map(|_| simulation.step().map(|()| simulation.unfinished()).unwrap());
+            steps.flatten().collect::<Vec<_>>()
+        };
+        assert_eq!(told(1, 1e-6), [], "one linear system promises nothing");
+        assert_eq!(told(40, 1e-6), []);
+        let few = told(2, 1e-6);
+        assert!(few.len() > 10 && few.iter().all(|u| u.iterations == 2 && u.residual > 1e-6), "{few:?}");
     }
 
     #[test]
@@ -478,11 +502,52 @@ mod tests {
         assert!((late - early + 9.81 * 24.0 / 60.0).abs() < 1e-5, "{early} m/s, then {late} m/s");
     }
 
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+        /// As a run resumed from a checkpoint does, which makes everything anew.
+        #[test]
+        fn what_follows_edits_gives_the_bits_of_what_is_made_anew(
+            edits in prop::collection::vec((0u8..5, any::<u32>(), 0.2..0.45f64), 1..60), per_log in 1usize..6, per_step in 1usize..4,
+        ) {
+            let mut cloth = sheet(Vec2::new(1.0, 0.7), 0.1);
+            cloth.hold(NodeId(0), Some(0));
+            let mut forces = Forces::new(membrane(&cloth, &Surroundings::default()));
+            let mut implicit = Implicit::new(settings(PreconditionerKind::Grids, 2));
+            implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.01);
+            for (count, batch) in edits.chunks(per_log).enumerate() {
+                let mut log = ChangeLog::new();
+                for &(kind, id, t) in batch {
+                    let (edge, face) = (id % cloth.mesh.edge_count() as u32, id % cloth.mesh.face_count() as u32);
+                    match kind {
+                        0 => { cloth.mesh.split_edge(EdgeId(edge), t, &mut log); }
+                        1 => { cloth.mesh.split_face(FaceId(face), [t, t, 1.0 - 2.0 * t], &mut log); }
+                        _ => { cloth.mesh.open_edge(EdgeId(edge), &mut log); }
+                    }
+                }
+                cloth.follow(&log);
+                let touched = Touched::by(&cloth.mesh, &log);
+                forces.follow(&cloth, &touched);
+                implicit.follow(&touched);
+                if count % per_step > 0 {
+                    continue;
+                }
+                let mut other = cloth.clone();
+                let mut made = Forces::new(membrane(&other, &Surroundings::default()));
+                let mut anew = Implicit::new(implicit.settings);
+                implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.01);
+                anew.advance(Motion { cloth: &mut other, forces: &mut made }, 0.01);
+                prop_assert!(implicit.matrix == anew.matrix, "matrices differ after {} edits", count + 1);
+                let bits = |cloth: &Cloth| cloth.x.iter().map(|x| x.to_array().map(f64::to_bits)).collect::<Vec<_>>();
+                prop_assert_eq!(bits(&cloth), bits(&other));
+            }
+        }
+    }
+
     #[test]
     fn slits_leave_every_system_solvable() {
         // New nodes are numbered last, far from their neighbours: more than one domain of the sweeps.
         let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [81, 81]).unwrap(), FABRIC.density, Placement::default());
-        let mut log = ripstop_mesh::ChangeLog::new();
+        let mut log = ChangeLog::new();
         for e in cloth.mesh.edges() {
             let [a, b] = cloth.mesh.edge_nodes(e).map(|n| cloth.mesh.node_uv(n) * 80.0);
             let on_slit = (a.x - b.x).abs() < 1e-6 && (a.x.round() as u32).is_multiple_of(8) && a.y.max(b.y) < 64.5;

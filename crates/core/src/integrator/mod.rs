@@ -52,12 +52,18 @@ pub trait Integrator: Send {
     fn unsolved(&self) -> Option<Unsolved> {
         None
     }
+
+    /// Where in the last [`advance`](Self::advance) a method that goes round by round ended furthest from its goal, if it
+    /// did anywhere: the step is as good as the rounds that were allowed.
+    fn unfinished(&self) -> Option<Unsolved> {
+        None
+    }
 }
 
 /// A system of equations that was given up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unsolved {
-    /// Iterations taken.
+    /// Iterations taken, or rounds.
     pub iterations: u32,
     /// What was left of the right-hand side, as a share of it.
     pub residual: f64,

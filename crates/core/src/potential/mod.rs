@@ -28,7 +28,7 @@ pub use stretch::Stretch;
 
 use crate::cloth::{Cloth, Touched};
 use crate::math::Vec3;
-use crate::sparse::{BlockMatrix, Pattern};
+use crate::sparse::{BlockMatrix, Pattern, Rows};
 
 /// A source of force.
 pub trait Potential: Send + Sync {
@@ -56,12 +56,19 @@ pub trait Potential: Send + Sync {
         false
     }
 
-    /// Names the pairs of nodes that [`add_stiffness`](Self::add_stiffness) fills.
-    fn add_pattern(&self, _pattern: &mut Pattern) {}
+    /// Appends the nodes of elements with stiffness that have come, gone or changed nodes since they were last
+    /// [looked up](Self::place).
+    fn add_changed(&self, _nodes: &mut Vec<u32>) {}
 
-    /// Adds `per_x` · K + `per_v` · D at positions `x`: stiffness [N/m], made positive semi-definite, and damping
-    /// [N·s/m].
-    fn add_stiffness(&self, _x: &[Vec3], _per_x: f64, _per_v: f64, _matrix: &mut BlockMatrix) {}
+    /// Appends the nodes that [`add_stiffness`](Self::add_stiffness) couples with `node`, some of them more than once.
+    fn add_coupled(&self, _node: usize, _columns: &mut Vec<u32>) {}
+
+    /// Looks up where the elements around `nodes` have their blocks in the rows of `pattern`.
+    fn place(&mut self, _pattern: &Pattern, _nodes: &[u32]) {}
+
+    /// Adds `per_x` · K + `per_v` · D at positions `x` to some rows of the matrix whose pattern was
+    /// [looked up](Self::place): stiffness [N/m], made positive semi-definite, and damping [N·s/m].
+    fn add_stiffness(&self, _x: &[Vec3], _per_x: f64, _per_v: f64, _rows: &mut Rows) {}
 
     /// Calls `visit` with the number and the nodes of every row that [`project`](Self::project) can project.
     fn visit_rows(&self, _visit: &mut dyn FnMut(u32, &[usize])) {}
@@ -115,16 +122,28 @@ impl Forces {
         }
     }
 
-    /// The pairs of nodes that pull at each other.
-    pub fn pattern(&self, node_count: usize) -> Pattern {
-        let mut pattern = Pattern::new(node_count);
-        self.potentials.iter().for_each(|potential| potential.add_pattern(&mut pattern));
-        pattern
+    /// Brings a matrix's pattern up to date with edits that all potentials have followed: the pairs of nodes that pull at each
+    /// other, for `node_count` nodes. Only rows of nodes of changed elements are made anew; all of them if there are none yet.
+    /// There can be one such pattern for each set of potentials.
+    pub fn link_stiffness(&mut self, pattern: &mut Pattern, node_count: usize) {
+        let mut nodes: Vec<u32> = (pattern.row_count() as u32..node_count as u32).collect();
+        if pattern.row_count() > 0 {
+            self.potentials.iter().for_each(|potential| potential.add_changed(&mut nodes));
+            nodes.sort_unstable();
+            nodes.dedup();
+        }
+        pattern.follow(node_count, &nodes, |node, columns| {
+            self.potentials.iter().for_each(|potential| potential.add_coupled(node, columns));
+        });
+        self.potentials.iter_mut().for_each(|potential| potential.place(pattern, &nodes));
     }
 
-    /// Adds stiffness and damping of all potentials, see [`Potential::add_stiffness`].
-    pub fn add_stiffness(&self, x: &[Vec3], per_x: f64, per_v: f64, matrix: &mut BlockMatrix) {
-        self.potentials.iter().for_each(|potential| potential.add_stiffness(x, per_x, per_v, matrix));
+    /// Fills a matrix, whose pattern is [linked](Self::link_stiffness), with mass, stiffness and damping of all potentials:
+    /// M + `per_x` · K + `per_v` · D, see [`Potential::add_stiffness`].
+    pub fn fill_stiffness(&self, mass: &[f64], x: &[Vec3], per_x: f64, per_v: f64, matrix: &mut BlockMatrix) {
+        matrix.fill(mass, |rows| {
+            self.potentials.iter().for_each(|potential| potential.add_stiffness(x, per_x, per_v, rows));
+        });
     }
 
     /// Follows edits of the cloth.
@@ -160,6 +179,7 @@ pub(crate) mod laws {
     //! Laws that every element must obey, shared by the tests of all of them.
 
     use super::*;
+    use crate::math::Mat3;
 
     /// Force is minus the gradient of the energy, by central differences.
     pub fn force_is_the_gradient<const N: usize, const R: usize, E: Element<N, R>>(
@@ -241,7 +261,7 @@ pub(crate) mod laws {
         }
     }
 
-    /// Stiffness is symmetric and positive semi-definite: no motion is helped along.
+    /// Stiffness is symmetric and positive semi-definite: no motion is helped along, and a translation costs nothing.
     pub fn stiffness_never_pushes<const N: usize, const R: usize, E: Element<N, R>>(
         element: &E,
         rest: &[f64; R],
@@ -249,6 +269,10 @@ pub(crate) mod laws {
         unit: f64,
     ) {
         let stiffness = element.tangent(rest, &x, 1.0, 0.0);
+        for row in &stiffness {
+            let sum = row.iter().fold(Mat3::ZERO, |sum, block| sum + *block);
+            assert!(sum.to_cols_array().iter().all(|d| d.abs() < 1e-12 * unit), "a translation costs {sum}");
+        }
         for (i, j) in (0..N).flat_map(|i| (0..N).map(move |j| (i, j))) {
             let skew = stiffness[i][j] - stiffness[j][i].transpose();
             assert!(skew.to_cols_array().iter().all(|d| d.abs() < 1e-12 * unit), "blocks {i} {j}");

@@ -3,9 +3,10 @@
 use super::{Constraint, Place, Potential, Scratch, Spring};
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
+use crate::lists::Lists;
 use crate::math::{Mat3, Vec3, inverse_or_zero};
 use crate::parallel;
-use crate::sparse::{BlockMatrix, Pattern};
+use crate::sparse::{Pattern, Rows};
 use ripstop_mesh::{EdgeId, FaceId, Id, Mesh, NodeId};
 
 /// A kernel on `N` nodes with `R` rest values. Rows are numbered by an id of the mesh, so their order, and with it every
@@ -35,7 +36,8 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
     const STIFF: bool = false;
 
     /// `per_x` · K + `per_v` · D, for K = −∂F/∂x [N/m], changed as little as makes it positive semi-definite, and
-    /// D = −∂F/∂v [N·s/m]. Damping must be linear in the velocities: F(x, v) = F(x, 0) − D v.
+    /// D = −∂F/∂v [N·s/m]. Damping must be linear in the velocities: F(x, v) = F(x, 0) − D v. A translation must cost
+    /// nothing: the blocks of a row add up to zero.
     fn tangent(&self, _rest: &[f64; R], _x: &[Vec3; N], _per_x: f64, _per_v: f64) -> Tangent<N> {
         [[Mat3::ZERO; N]; N]
     }
@@ -105,10 +107,17 @@ pub struct ElementSet<const N: usize, const R: usize, E: Element<N, R>> {
     /// The kernel and what all rows share.
     pub element: E,
     blocks: Vec<Block<N, R>>,
-    /// For node `n` the slots `gather[start[n]..start[n + 1]]`, in the order of the rows.
-    start: Vec<u32>,
-    gather: Vec<u32>,
+    /// The slots of every node, in the order of the rows.
+    gather: Lists,
+    /// For each block where the matrix has its pairs of nodes, counted from the beginning of the first one's row. Empty
+    /// unless an integrator asked for it.
+    places: Vec<Pairs<N>>,
+    /// Nodes whose elements have changed since those places were looked up.
+    changed: Vec<u32>,
 }
+
+/// A number for each pair of nodes of each row of a block.
+type Pairs<const N: usize> = [[[u32; LANES]; N]; N];
 
 /// Rows that are computed together, each a lane: all their first nodes, all their second ones and so on.
 #[derive(Clone)]
@@ -142,7 +151,8 @@ impl<const N: usize, const R: usize> Block<N, R> {
 impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
     /// The elements that `cloth` has.
     pub fn new(element: E, cloth: &Cloth) -> Self {
-        let mut set = Self { element, blocks: Vec::new(), start: Vec::new(), gather: Vec::new() };
+        let mut set =
+            Self { element, blocks: Vec::new(), gather: Lists::default(), places: Vec::new(), changed: Vec::new() };
         set.update((0..E::Key::count(&cloth.mesh)).map(E::Key::new), cloth);
         set.link(cloth.x.len());
         set
@@ -156,29 +166,65 @@ impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
         }
     }
 
-    /// Lists the slots of every node: a counting sort.
+    /// Lists the slots of every node.
     fn link(&mut self, node_count: usize) {
-        self.start.clear();
-        self.start.resize(node_count + 1, 0);
-        let Self { blocks, start, gather, .. } = self;
-        for (_, nodes, _) in rows(blocks) {
-            nodes.iter().for_each(|&n| start[n + 1] += 1);
+        self.gather = Lists::collect(node_count, |put| {
+            for (row, nodes, _) in rows(&self.blocks) {
+                nodes.iter().enumerate().for_each(|(k, &n)| put(n, slot_of::<N>(row, k)));
+            }
+        });
+        if !self.places.is_empty() {
+            self.changed = (0..node_count as u32).collect();
         }
-        for n in 0..node_count {
-            start[n + 1] += start[n];
-        }
-        gather.resize(start[node_count] as usize, 0);
-        // Filling from the front moves each start to the next node's; shift them back afterwards.
-        for (row, nodes, _) in rows(blocks) {
-            for (k, &n) in nodes.iter().enumerate() {
-                let vector = row / LANES * N + k;
-                gather[start[n] as usize] = (vector * 3 * LANES + row % LANES) as u32;
-                start[n] += 1;
+    }
+
+    /// Follows a change of topology that touched `keys`, which are in order: lists the slots of their nodes anew, those they
+    /// had and those they have.
+    fn relink(&mut self, keys: &[E::Key], cloth: &Cloth) {
+        let nodes_of = |set: &Self, key: &E::Key| set.blocks.get(key.index() / LANES)?.row(key.index() % LANES);
+        let mut changed: Vec<u32> = (self.gather.row_count() as u32..cloth.x.len() as u32).collect();
+        changed
+            .extend(keys.iter().filter_map(|key| nodes_of(self, key)).flat_map(|(nodes, _)| nodes.map(|n| n as u32)));
+        self.update(keys.iter().copied(), cloth);
+        let mut new: Vec<(u32, u32)> = Vec::new();
+        for key in keys {
+            if let Some((nodes, _)) = nodes_of(self, key) {
+                new.extend((0..N).map(|k| (nodes[k] as u32, slot_of::<N>(key.index(), k))));
             }
         }
-        start.rotate_right(1);
-        start[0] = 0;
+        new.sort_unstable();
+        changed.extend(new.iter().map(|(n, _)| n));
+        changed.sort_unstable();
+        changed.dedup();
+        let mut slots = Vec::new();
+        self.gather.follow(cloth.x.len(), &changed, |n, old, list| {
+            slots.clear();
+            slots.extend(old.iter().filter(|&&slot| keys.binary_search(&E::Key::new(row_of::<N>(slot))).is_err()));
+            let first = new.partition_point(|(m, _)| (*m as usize) < n);
+            slots.extend(new[first..].iter().take_while(|(m, _)| *m as usize == n).map(|(_, slot)| slot));
+            slots.sort_unstable_by_key(|&slot| row_of::<N>(slot));
+            list.extend_from_slice(&slots);
+        });
+        if !self.places.is_empty() {
+            self.changed.append(&mut changed);
+        }
     }
+
+    /// Of every element of a node the block, the lane, and which of its nodes it is.
+    fn around(&self, node: usize) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+        let vector = |slot: usize| (slot / (N * 3 * LANES), slot % LANES, slot / (3 * LANES) % N);
+        self.gather.row(node).iter().map(move |&slot| vector(slot as usize))
+    }
+}
+
+/// The slot of node `k` of a row.
+fn slot_of<const N: usize>(row: usize, k: usize) -> u32 {
+    ((row / LANES * N + k) * 3 * LANES + row % LANES) as u32
+}
+
+/// The row that a slot belongs to.
+fn row_of<const N: usize>(slot: u32) -> usize {
+    slot as usize / (N * 3 * LANES) * LANES + slot as usize % LANES
 }
 
 /// All rows that have an element: number, nodes and rest values.
@@ -230,6 +276,54 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Work for Kernel<'_, N, R,
     }
 }
 
+/// The tangents of one block of rows, in single precision: diagonal and what is above it, each block column by column.
+struct TangentKernel<'a, const N: usize, const R: usize, E> {
+    element: &'a E,
+    block: &'a Block<N, R>,
+    x: &'a [Vec3],
+    per_x: f64,
+    per_v: f64,
+    out: &'a mut Tangents<N>,
+}
+
+type Tangents<const N: usize> = [[[[f32; LANES]; 9]; N]; N];
+
+impl<const N: usize, const R: usize, E: Element<N, R>> Work for TangentKernel<'_, N, R, E> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { element, block, x, per_x, per_v, out } = self;
+        let mut x_lanes: Vectors<N> = [[[0.0; LANES]; 3]; N];
+        for k in 0..N {
+            for lane in 0..LANES {
+                put(&mut x_lanes[k], lane, x[block.nodes[k][lane] as usize]);
+            }
+        }
+        for lane in 0..LANES {
+            let (mut rest, mut x) = ([0.0; R], [Vec3::ZERO; N]);
+            for r in 0..R {
+                rest[r] = block.rest[r][lane];
+            }
+            for k in 0..N {
+                x[k] = get(&x_lanes[k], lane);
+            }
+            let tangent = element.tangent(&rest, &x, per_x, per_v);
+            for a in 0..N {
+                for b in a..N {
+                    let (columns, out) = (&tangent[a][b], &mut out[a][b]);
+                    for (c, column) in [columns.x_axis, columns.y_axis, columns.z_axis].into_iter().enumerate() {
+                        out[3 * c][lane] = column.x as f32;
+                        out[3 * c + 1][lane] = column.y as f32;
+                        out[3 * c + 2][lane] = column.z as f32;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where the numbers of a transposed block are.
+const TRANSPOSED: [usize; 9] = [0, 3, 6, 1, 4, 7, 2, 5, 8];
+
 /// The sum over `slots`: of those in even and in odd places, then of both, since one chain of sums would have to wait
 /// for itself.
 #[inline(always)]
@@ -270,7 +364,7 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
     }
 
     fn add_force(&mut self, _cloth: &Cloth, x: &[Vec3], v: &[Vec3], scratch: &mut Scratch, force: &mut [Vec3]) {
-        let Self { element, blocks, start, gather } = self;
+        let Self { element, blocks, gather, .. } = self;
         let slot_count = blocks.len() * N * 3 * LANES;
         if scratch.slots.len() < slot_count {
             scratch.slots.resize(slot_count, 0.0);
@@ -286,13 +380,15 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
             let at = &slots[slot as usize..slot as usize + 2 * LANES + 1];
             Vec3::new(at[0], at[LANES], at[2 * LANES])
         };
-        parallel::for_each(force, |n, force| {
-            *force += total(&gather[start[n] as usize..start[n + 1] as usize], vector)
-        });
+        parallel::for_each(force, |n, force| *force += total(gather.row(n), vector));
     }
 
     fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
-        self.update(E::Key::touched(touched).iter().copied(), cloth);
+        let keys = E::Key::touched(touched);
+        if touched.topology && 4 * keys.len() < E::Key::count(&cloth.mesh) {
+            return self.relink(keys, cloth);
+        }
+        self.update(keys.iter().copied(), cloth);
         if touched.topology {
             self.link(cloth.x.len());
         }
@@ -316,16 +412,66 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         E::STIFF
     }
 
-    fn add_pattern(&self, pattern: &mut Pattern) {
+    fn add_changed(&self, nodes: &mut Vec<u32>) {
+        nodes.extend_from_slice(&self.changed);
+    }
+
+    fn add_coupled(&self, node: usize, columns: &mut Vec<u32>) {
         if E::STIFF {
-            rows(&self.blocks).for_each(|(_, nodes, _)| pattern.add(&nodes));
+            for (block, lane, _) in self.around(node) {
+                columns.extend(self.blocks[block].nodes.iter().map(|nodes| nodes[lane]));
+            }
         }
     }
 
-    fn add_stiffness(&self, x: &[Vec3], per_x: f64, per_v: f64, matrix: &mut BlockMatrix) {
-        if E::STIFF {
-            for (_, nodes, rest) in rows(&self.blocks) {
-                matrix.add(&nodes, &self.element.tangent(&rest, &nodes.map(|n| x[n]), per_x, per_v));
+    fn place(&mut self, pattern: &Pattern, nodes: &[u32]) {
+        if !E::STIFF {
+            return;
+        }
+        let mut places = std::mem::take(&mut self.places);
+        places.resize(self.blocks.len(), [[[0; LANES]; N]; N]);
+        // Only rows of these nodes have changed, so other rows of their elements have their places still.
+        for &n in nodes {
+            for (block, lane, a) in self.around(n as usize) {
+                let columns = &self.blocks[block].nodes;
+                for b in 0..N {
+                    places[block][a][b][lane] = pattern.place(n as usize, columns[b][lane]);
+                }
+            }
+        }
+        self.places = places;
+        self.changed.clear();
+    }
+
+    fn add_stiffness(&self, x: &[Vec3], per_x: f64, per_v: f64, matrix: &mut Rows) {
+        if !E::STIFF {
+            return;
+        }
+        let range = matrix.range();
+        let (first, last) = (range.start as u32, range.end as u32);
+        let mut tangents: Tangents<N> = [[[[0.0; LANES]; 9]; N]; N];
+        for (block, places) in self.blocks.iter().zip(&self.places) {
+            // Blocks that don't reach these rows belong to others, who get the same numbers.
+            let (mut low, mut high) = (u32::MAX, 0);
+            for &n in block.nodes.as_flattened() {
+                (low, high) = (low.min(n), high.max(n));
+            }
+            if block.live == 0 || low >= last || high < first {
+                continue;
+            }
+            lanes::run(TangentKernel { element: &self.element, block, x, per_x, per_v, out: &mut tangents });
+            for lane in (0..LANES).filter(|lane| block.live >> lane & 1 == 1) {
+                for a in (0..N).filter(|&a| (first..last).contains(&block.nodes[a][lane])) {
+                    let row = matrix.row(block.nodes[a][lane] as usize);
+                    for b in 0..N {
+                        let sum = &mut row[places[a][b][lane] as usize];
+                        if a <= b {
+                            (0..9).for_each(|k| sum[k] += tangents[a][b][k][lane]);
+                        } else {
+                            (0..9).for_each(|k| sum[k] += tangents[b][a][TRANSPOSED[k]][lane]);
+                        }
+                    }
+                }
             }
         }
     }

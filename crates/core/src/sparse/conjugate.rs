@@ -2,10 +2,10 @@
 //!
 //! x ← x + α p,  r ← r − α A p,  α = rᵀz / pᵀAp;  z = B r,  p ← z + (rᵀz)ₙₑᵥ/(rᵀz)ₒₗ p, until |r| ≤ tolerance · |b|
 //!
-//! Source: Baraff and Witkin 1998 §5 without their filter: rows of held nodes are [made trivial](super::BlockMatrix::hold)
+//! Source: Baraff and Witkin 1998 §5 without their filter: rows of held nodes are [zero](super::BlockMatrix::hold)
 //! instead, which comes to the same. Deviation: iterations are in single precision, around them b − A x is computed in double
-//! precision and solved for anew until it is small enough; so any tolerance is reached, and the answer about it is true. Sums go
-//! over chunks of fixed size in double precision, so the number of threads changes no bit. A matrix that turns out not to be
+//! precision and solved for anew until it is small enough; so any tolerance is reached, and the answer about it is true for the
+//! matrix as it is kept, whose blocks are rounded to single precision. Sums go over chunks of fixed size in double precision, so the number of threads changes no bit. A matrix that turns out not to be
 //! positive definite (pᵀAp ≤ 0) ends the solve, and the answer says so.
 
 use super::{BlockMatrix, Preconditioner};
@@ -67,9 +67,9 @@ impl Conjugate {
         while !solved.converged && solved.iterations < limit {
             let scale = solved.residual * size;
             let left = &self.left;
-            parallel::for_each(&mut self.r, |i, r| *r = (left[i] / scale).as_vec3());
+            parallel::for_each(&mut self.r, |i, r| *r = (left[i] / scale).as_vec3a());
             let goal = (MARGIN * tolerance / solved.residual).max(SINGLE);
-            let taken = self.iterate(preconditioner, goal, limit - solved.iterations);
+            let taken = self.iterate(a, preconditioner, goal, limit - solved.iterations);
             solved.iterations += taken;
             let step = &self.x;
             parallel::for_each(x, |i, x| *x += step[i].as_dvec3() * scale);
@@ -86,14 +86,14 @@ impl Conjugate {
     }
 
     /// Solves for `r`, of norm one, from x = 0 until its norm is `goal`. Returns the iterations taken.
-    fn iterate(&mut self, preconditioner: &mut Preconditioner, goal: f64, limit: u32) -> u32 {
+    fn iterate(&mut self, a: &BlockMatrix, preconditioner: &mut Preconditioner, goal: f64, limit: u32) -> u32 {
         let Self { x, r, z, p, ap, .. } = self;
         x.fill(Vec3f::ZERO);
-        preconditioner.apply(r, z);
+        preconditioner.apply(a, r, z);
         p.copy_from_slice(z);
         let mut rz = dot(r, z);
         for taken in 0..limit {
-            preconditioner.fine.multiply(p, ap);
+            parallel::for_each(ap, |i, ap| *ap = a.row_times_single(i, p));
             let curvature = dot(p, ap);
             if !(curvature > 0.0 && rz > 0.0 && rz.is_finite()) {
                 return taken;
@@ -106,7 +106,7 @@ impl Conjugate {
             if dot(r, r).sqrt() <= goal {
                 return taken + 1;
             }
-            preconditioner.apply(r, z);
+            preconditioner.apply(a, r, z);
             let before = std::mem::replace(&mut rz, dot(r, z));
             let beta = (rz / before) as f32;
             parallel::for_each(p, |i, p| *p = z[i] + *p * beta);

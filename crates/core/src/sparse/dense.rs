@@ -1,6 +1,6 @@
 //! A small symmetric system, by Cholesky's factors.
 
-use super::RoundMatrix;
+use super::BlockMatrix;
 use crate::math::Vec3f;
 
 /// Factors L of A = L Lᵀ, row by row.
@@ -13,7 +13,7 @@ pub struct Dense {
 
 impl Dense {
     /// Factors a matrix of few rows.
-    pub fn factor(&mut self, a: &RoundMatrix) {
+    pub fn factor(&mut self, a: &BlockMatrix) {
         let n = 3 * a.row_count();
         self.size = n;
         self.lower.clear();
@@ -23,7 +23,7 @@ impl Dense {
             let (columns, blocks) = a.row(i);
             for (&j, block) in columns.iter().zip(blocks) {
                 for (r, c) in (0..3).flat_map(|r| [(r, 0), (r, 1), (r, 2)]) {
-                    self.lower[(3 * i + r) * n + 3 * j as usize + c] = f64::from(block.col(c)[r]);
+                    self.lower[(3 * i + r) * n + 3 * j as usize + c] = f64::from(block[3 * c + r]);
                 }
             }
         }

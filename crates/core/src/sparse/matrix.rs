@@ -1,303 +1,295 @@
 //! The matrix: rows of blocks.
 
-use crate::math::{Mat3, Mat3f, Vec3, Vec3f};
+use crate::lists::Lists;
+use crate::math::{Vec3, Vec3f};
 use crate::parallel;
+use glam::Vec4;
 
-/// Which pairs of nodes have a block.
+/// Which pairs of nodes have a block: for every row its columns in order, the row itself among them.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pattern {
-    /// For each node those it shares an element with, some of them more than once.
-    rows: Vec<Vec<u32>>,
+    columns: Lists,
+    /// Where each row has itself, counted from its beginning.
+    middle: Vec<u32>,
 }
 
 impl Pattern {
-    /// Every node with itself.
-    pub fn new(node_count: usize) -> Self {
-        Self { rows: (0..node_count as u32).map(|n| vec![n]).collect() }
+    /// Rows, and columns.
+    pub fn row_count(&self) -> usize {
+        self.middle.len()
     }
 
-    /// All pairs among the nodes of one element.
-    pub fn add(&mut self, nodes: &[usize]) {
-        for &i in nodes {
-            let row = &mut self.rows[i];
-            for &j in nodes {
-                // Elements name neighbours again and again.
-                if !row.contains(&(j as u32)) {
-                    row.push(j as u32);
+    /// Blocks of all rows.
+    pub fn block_count(&self) -> usize {
+        self.columns.item_count()
+    }
+
+    /// Where the blocks of a row are among all.
+    #[inline]
+    pub fn range(&self, i: usize) -> std::ops::Range<usize> {
+        self.columns.range(i)
+    }
+
+    /// Columns of a row.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[u32] {
+        self.columns.row(i)
+    }
+
+    /// Where row `i` has column `j`, counted from its beginning; zero if it doesn't.
+    #[inline]
+    pub fn place(&self, i: usize, j: u32) -> u32 {
+        // Rows are short: counting is faster than halving, which guesses wrong every time.
+        self.row(i).iter().map(|&column| u32::from(column < j)).sum()
+    }
+
+    /// Follows a change of `rows`, see [`Lists::follow`]. `coupled` appends the columns of a row, in any order and as often as
+    /// it likes.
+    pub fn follow(&mut self, count: usize, rows: &[u32], mut coupled: impl FnMut(usize, &mut Vec<u32>)) {
+        let Self { columns, middle } = self;
+        middle.resize(count, 0);
+        let (mut found, mut kept) = (Vec::new(), Vec::new());
+        columns.follow(count, rows, |i, _, columns| {
+            found.clear();
+            coupled(i, &mut found);
+            // Elements name neighbours again and again; few are different.
+            kept.clear();
+            kept.push(i as u32);
+            for &j in &found {
+                if !kept.contains(&j) {
+                    kept.push(j);
                 }
             }
-        }
-    }
-
-    /// Where rows begin, and their sorted columns.
-    fn rows(self) -> (Vec<u32>, Vec<u32>) {
-        let (mut start, mut column) = (vec![0], Vec::new());
-        for mut row in self.rows {
-            row.sort_unstable();
-            column.extend_from_slice(&row);
-            start.push(column.len() as u32);
-        }
-        (start, column)
-    }
-
-    /// A row's pairs with `columns`, which must come the other way round too.
-    pub(super) fn add_row(&mut self, i: usize, columns: &[u32]) {
-        let row = &mut self.rows[i];
-        for j in columns {
-            if !row.contains(j) {
-                row.push(*j);
-            }
-        }
+            kept.sort_unstable();
+            middle[i] = kept.iter().map(|&j| u32::from(j < i as u32)).sum();
+            columns.extend_from_slice(&kept);
+        });
     }
 }
 
-/// A symmetric matrix of 3×3 blocks. Only the diagonal and what is above it is kept: half the memory to fill.
-#[derive(Clone, Debug, Default)]
+/// A 3×3 block, column by column.
+pub type Block = [f32; 9];
+
+/// A symmetric matrix of 3×3 blocks in single precision, both halves.
+///
+/// Stiffness answers to differences only: a translation costs nothing, so the blocks of a row of M + K add up to M. Products
+/// are therefore M x + Σ A_ij (x_j − x_i), which needs no diagonal and has no error for common motion; rounded blocks could
+/// otherwise weigh more than the mass does. Rows of [held](Self::hold) unknowns are zero.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockMatrix {
-    /// Row `i` has the columns `column[start[i]..start[i + 1]]`, sorted, in both halves.
-    start: Vec<u32>,
-    column: Vec<u32>,
-    /// Which block each column has; those below the diagonal have a transposed one.
-    home: Vec<u32>,
-    /// Where the diagonal is among the columns of each row, from the start of all.
-    middle: Vec<u32>,
-    /// Where the diagonal block of each row is; the rest of the row follows.
-    diagonal: Vec<u32>,
-    block: Vec<Mat3>,
+    /// Which pairs have a block.
+    pub pattern: Pattern,
+    /// In the order of the pattern, and one more at the end, so that columns of blocks can be read four numbers at a time.
+    block: Vec<Block>,
+    mass: Vec<f64>,
+}
+
+/// Some rows of a matrix, to be filled.
+pub struct Rows<'a> {
+    first: usize,
+    /// Starts of these rows and of the next one.
+    start: &'a [u32],
+    block: &'a mut [Block],
+}
+
+impl Rows<'_> {
+    /// Numbers of these rows.
+    #[inline]
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.start.len() - 1
+    }
+
+    /// The blocks of a row, which must be one of these.
+    #[inline]
+    pub fn row(&mut self, i: usize) -> &mut [Block] {
+        let (k, origin) = (i - self.first, self.start[0]);
+        &mut self.block[(self.start[k] - origin) as usize..(self.start[k + 1] - origin) as usize]
+    }
+}
+
+/// A block times a vector. The block comes with the number that follows it.
+#[inline(always)]
+pub(super) fn times(block: &[f32], x: Vec3f) -> Vec4 {
+    let block = &block[..10];
+    let (a, b, c) = (Vec4::from_slice(&block[..4]), Vec4::from_slice(&block[3..7]), Vec4::from_slice(&block[6..]));
+    a * Vec4::splat(x.x) + b * Vec4::splat(x.y) + c * Vec4::splat(x.z)
 }
 
 impl BlockMatrix {
     /// All zeros.
     pub fn new(pattern: Pattern) -> Self {
-        let (start, column) = pattern.rows();
-        let mut matrix = Self { start, column, ..Self::default() };
-        let rows = matrix.row_count();
-        matrix.home = vec![0; matrix.column.len()];
-        // Rows come in order, so the transposed blocks of a row's come in order too.
-        let mut next: Vec<u32> = matrix.start[..rows].to_vec();
-        let mut count = 0;
-        for i in 0..rows {
-            for k in matrix.range(i).filter(|&k| matrix.column[k] as usize >= i) {
-                let j = matrix.column[k] as usize;
-                if i == j {
-                    matrix.middle.push(k as u32);
-                    matrix.diagonal.push(count);
-                }
-                matrix.home[next[j] as usize] = count;
-                matrix.home[k] = count;
-                next[j] += 1;
-                count += 1;
-            }
-        }
-        matrix.block = vec![Mat3::ZERO; count as usize];
-        matrix
+        Self { block: vec![[0.0; 9]; pattern.block_count() + 1], pattern, mass: Vec::new() }
     }
 
     /// Rows, and columns.
     pub fn row_count(&self) -> usize {
-        self.diagonal.len().max(self.start.len().saturating_sub(1))
+        self.pattern.row_count()
     }
 
-    #[inline]
-    fn range(&self, i: usize) -> std::ops::Range<usize> {
-        self.start[i] as usize..self.start[i + 1] as usize
-    }
-
-    /// Makes all blocks zero but for `mass[i]` on the diagonal.
-    pub fn reset(&mut self, mass: &[f64]) {
-        self.block.fill(Mat3::ZERO);
-        for (&k, &m) in self.diagonal.iter().zip(mass) {
-            self.block[k as usize] = Mat3::from_diagonal(Vec3::splat(m));
+    /// Fills the matrix anew: `work` gets rows of zeros, with `mass` on the diagonal if there is any, and adds to them. It is
+    /// called for parts of the matrix on several threads, so what it adds to a row must not depend on the part.
+    pub fn fill(&mut self, mass: &[f64], work: impl Fn(&mut Rows) + Sync) {
+        self.mass.clear();
+        self.mass.extend_from_slice(mass);
+        let Self { pattern, block, .. } = self;
+        // The one at the end is new each time, or there would be a trace of history.
+        block.truncate(pattern.block_count());
+        block.resize(pattern.block_count() + 1, [0.0; 9]);
+        let count = pattern.row_count();
+        let part_count = parallel::part_count(count);
+        let (mut parts, mut left, mut first) = (Vec::with_capacity(part_count), &mut block[..], 0);
+        for part in 1..=part_count {
+            let next = count * part / part_count;
+            let start = &pattern.columns.starts()[first..next + 1];
+            let (block, rest) = left.split_at_mut((start[next - first] - start[0]) as usize);
+            parts.push(Rows { first, start, block });
+            (left, first) = (rest, next);
         }
-    }
-
-    /// Keeps unknown `i` at zero whatever happens to others, if its right-hand side is zero: its row and column become
-    /// zero but for `mass` on the diagonal.
-    pub fn hold(&mut self, i: usize, mass: f64) {
-        for k in self.range(i) {
-            self.block[self.home[k] as usize] = Mat3::ZERO;
-        }
-        self.block[self.diagonal[i] as usize] = Mat3::from_diagonal(Vec3::splat(mass));
-    }
-
-    /// Adds the blocks of one element.
-    #[inline]
-    pub fn add<const N: usize>(&mut self, nodes: &[usize; N], blocks: &[[Mat3; N]; N]) {
-        for a in 0..N {
-            self.block[self.diagonal[nodes[a]] as usize] += blocks[a][a];
-            for b in a + 1..N {
-                let (row, column) = if nodes[a] < nodes[b] { (a, b) } else { (b, a) };
-                let at = self.find(nodes[row], nodes[column]);
-                self.block[at] += blocks[row][column];
+        parallel::for_each_part(parts, |mut rows| {
+            rows.block.fill([0.0; 9]);
+            for i in rows.range().take(mass.len().saturating_sub(rows.first)) {
+                let middle = pattern.middle[i] as usize;
+                let block = &mut rows.row(i)[middle];
+                [0, 4, 8].into_iter().for_each(|k| block[k] = mass[i] as f32);
             }
-        }
+            work(&mut rows);
+        });
     }
 
-    /// Where the block of a pair is, which must be in the pattern and above the diagonal.
-    #[inline]
-    fn find(&self, i: usize, j: usize) -> usize {
-        let row = &self.column[self.middle[i] as usize..self.start[i + 1] as usize];
-        // Rows are short: counting is faster than halving, which guesses wrong every time.
-        self.diagonal[i] as usize + row.iter().map(|&column| usize::from(column < j as u32)).sum::<usize>()
-    }
-
-    /// Row `i` of A x.
-    #[inline]
-    pub fn row_times(&self, i: usize, x: &[Vec3]) -> Vec3 {
-        let (begin, middle, end) = (self.start[i] as usize, self.middle[i] as usize, self.start[i + 1] as usize);
-        let mut sum = Vec3::ZERO;
-        for (&j, &home) in self.column[begin..middle].iter().zip(&self.home[begin..middle]) {
-            sum += self.block[home as usize].transpose_mul_vec3(x[j as usize]);
-        }
-        let blocks = &self.block[self.diagonal[i] as usize..];
-        for (&j, block) in self.column[middle..end].iter().zip(blocks) {
-            sum += *block * x[j as usize];
-        }
-        sum
-    }
-}
-
-/// A matrix in single precision, for preconditioners: both halves, row by row.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RoundMatrix {
-    start: Vec<u32>,
-    column: Vec<u32>,
-    diagonal: Vec<u32>,
-    block: Vec<Mat3f>,
-}
-
-impl RoundMatrix {
-    /// All zeros.
-    pub fn new(pattern: Pattern) -> Self {
-        let (start, column) = pattern.rows();
-        let rows = start.len() - 1;
-        let find = |i: usize| {
-            let first = start[i] as usize;
-            (first + column[first..].iter().position(|&j| j as usize == i).unwrap_or(0)) as u32
-        };
-        let diagonal = (0..rows).map(find).collect();
-        Self { block: vec![Mat3f::ZERO; column.len()], start, column, diagonal }
-    }
-
-    /// The pattern of a matrix, all zeros.
-    pub fn like(matrix: &BlockMatrix) -> Self {
-        Self {
-            start: matrix.start.clone(),
-            column: matrix.column.clone(),
-            diagonal: matrix.middle.clone(),
-            block: vec![Mat3f::ZERO; matrix.column.len()],
-        }
-    }
-
-    /// Rounds the blocks of a matrix of the same pattern.
-    pub fn round(&mut self, matrix: &BlockMatrix) {
-        for i in 0..self.row_count() {
-            let (range, middle) = (self.range(i), self.diagonal[i] as usize);
-            for (k, block) in range.clone().zip(&mut self.block[range]) {
-                let from = matrix.block[matrix.home[k] as usize].as_mat3();
-                *block = if k < middle { from.transpose() } else { from };
-            }
-        }
-    }
-
-    /// Rows, and columns.
-    pub fn row_count(&self) -> usize {
-        self.diagonal.len()
-    }
-
-    #[inline]
-    fn range(&self, i: usize) -> std::ops::Range<usize> {
-        self.start[i] as usize..self.start[i + 1] as usize
+    /// Keeps unknown `i` where it is: makes its row zero. Preconditioners and solutions are then zero there, so its column
+    /// doesn't matter.
+    pub fn hold(&mut self, i: usize) {
+        self.block[self.pattern.range(i)].fill([0.0; 9]);
+        self.mass[i] = 0.0;
     }
 
     /// Columns and blocks of a row.
     #[inline]
-    pub fn row(&self, i: usize) -> (&[u32], &[Mat3f]) {
-        let range = self.range(i);
-        (&self.column[range.clone()], &self.block[range])
+    pub fn row(&self, i: usize) -> (&[u32], &[Block]) {
+        (self.pattern.row(i), &self.block[self.pattern.range(i)])
+    }
+
+    /// Columns of a row, all numbers of its blocks and one more, and the place of the diagonal.
+    #[inline]
+    pub(super) fn numbers(&self, i: usize) -> (&[u32], &[f32], usize) {
+        let range = self.pattern.range(i);
+        let numbers = &self.block.as_flattened()[9 * range.start..9 * range.end + 1];
+        (self.pattern.row(i), numbers, self.pattern.middle[i] as usize)
     }
 
     /// The diagonal block of a row.
     #[inline]
-    pub fn diagonal(&self, i: usize) -> &Mat3f {
-        &self.block[self.diagonal[i] as usize]
+    pub fn diagonal(&self, i: usize) -> &Block {
+        &self.block[self.pattern.range(i).start + self.pattern.middle[i] as usize]
     }
 
-    /// Where the block of a pair is, which must be in the pattern.
-    pub fn find(&self, i: usize, j: usize) -> usize {
-        self.range(i).find(|&k| self.column[k] as usize == j).unwrap_or(self.diagonal[i] as usize)
-    }
-
-    /// Makes all blocks zero.
-    pub fn clear(&mut self) {
-        self.block.fill(Mat3f::ZERO);
-    }
-
-    /// Adds to the block at a place that [`find`](Self::find) gave.
+    /// Row `i` of A x, in double precision.
     #[inline]
-    pub fn add_at(&mut self, place: usize, block: Mat3f) {
-        self.block[place] += block;
+    pub fn row_times(&self, i: usize, x: &[Vec3]) -> Vec3 {
+        let (columns, blocks) = self.row(i);
+        let mut sum = x[i] * self.mass[i];
+        for (&j, block) in columns.iter().zip(blocks) {
+            let (b, d) = (block.map(f64::from), x[j as usize] - x[i]);
+            sum += Vec3::new(b[0], b[1], b[2]) * d.x
+                + Vec3::new(b[3], b[4], b[5]) * d.y
+                + Vec3::new(b[6], b[7], b[8]) * d.z;
+        }
+        sum
     }
 
-    /// out = A x.
-    pub fn multiply(&self, x: &[Vec3f], out: &mut [Vec3f]) {
-        parallel::for_each(out, |i, out| {
-            let (columns, blocks) = self.row(i);
-            let mut sum = Vec3f::ZERO;
-            for (&j, block) in columns.iter().zip(blocks) {
-                sum += *block * x[j as usize];
-            }
-            *out = sum;
-        });
+    /// Row `i` of A x, in single precision.
+    #[inline]
+    pub(super) fn row_times_single(&self, i: usize, x: &[Vec3f]) -> Vec3f {
+        let (columns, numbers, _) = self.numbers(i);
+        let mut sum = Vec4::ZERO;
+        for (k, &j) in columns.iter().enumerate() {
+            sum += times(&numbers[9 * k..], x[j as usize] - x[i]);
+        }
+        x[i] * self.mass[i] as f32 + Vec3f::from_vec4(sum)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::hash_unit;
+    use crate::math::{Mat3, hash_unit};
+
+    const ELEMENTS: [[usize; 3]; 3] = [[0, 3, 1], [4, 1, 3], [2, 4, 3]];
+
+    fn coupled(i: usize, columns: &mut Vec<u32>) {
+        for nodes in ELEMENTS.iter().filter(|nodes| nodes.contains(&i)) {
+            columns.extend(nodes.map(|n| n as u32));
+        }
+    }
+
+    /// Springs of three directions between all pairs of all elements.
+    fn filled() -> (BlockMatrix, Vec<Vec<Mat3>>) {
+        let mut matrix = BlockMatrix::default();
+        matrix.pattern.follow(6, &[0, 1, 2, 3, 4, 5], coupled);
+        let mut dense = vec![vec![Mat3::ZERO; 6]; 6];
+        for (e, nodes) in ELEMENTS.iter().enumerate() {
+            for (a, b) in [(0, 1), (0, 2), (1, 2)] {
+                let made = Mat3::from_cols_array(&std::array::from_fn(|k| {
+                    f64::from(hash_unit(e as u64, (9 * (3 * a + b) + k) as u64) as f32)
+                }));
+                for (i, j, made) in [(nodes[a], nodes[b], made), (nodes[b], nodes[a], made.transpose())] {
+                    dense[i][j] -= made;
+                    dense[i][i] += made;
+                }
+            }
+        }
+        let pattern = matrix.pattern.clone();
+        matrix.fill(&[2.0; 6], |rows| {
+            for i in rows.range() {
+                for (&j, block) in pattern.row(i).iter().zip(rows.row(i)) {
+                    let made = dense[i][j as usize].to_cols_array();
+                    (0..9).for_each(|k| block[k] += made[k] as f32);
+                }
+            }
+        });
+        (0..6).for_each(|i| dense[i][i] += Mat3::IDENTITY * 2.0);
+        (matrix, dense)
+    }
 
     #[test]
-    fn elements_add_up_to_a_symmetric_matrix() {
-        let elements: [[usize; 3]; 3] = [[0, 3, 1], [4, 1, 3], [2, 4, 3]];
-        let mut pattern = Pattern::new(6);
-        elements.iter().for_each(|nodes| pattern.add(nodes));
-        let mut matrix = BlockMatrix::new(pattern);
-        matrix.reset(&[1.0; 6]);
-        let mut dense = vec![vec![Mat3::ZERO; 6]; 6];
-        (0..6).for_each(|i| dense[i][i] = Mat3::IDENTITY);
-        for (e, nodes) in elements.iter().enumerate() {
-            let mut blocks = [[Mat3::ZERO; 3]; 3];
-            for (a, b) in (0..3).flat_map(|a| (a..3).map(move |b| (a, b))) {
-                let made =
-                    Mat3::from_cols_array(&std::array::from_fn(|k| hash_unit(e as u64, (9 * (3 * a + b) + k) as u64)));
-                let made = if a == b { made + made.transpose() } else { made };
-                (blocks[a][b], blocks[b][a]) = (made, made.transpose());
-            }
-            matrix.add(nodes, &blocks);
-            for (a, b) in (0..3).flat_map(|a| (0..3).map(move |b| (a, b))) {
-                dense[nodes[a]][nodes[b]] += blocks[a][b];
-            }
-        }
+    fn products_are_those_of_the_dense_matrix() {
+        let (mut matrix, dense) = filled();
+        assert_eq!(matrix.pattern.block_count(), 6 + 2 * 7);
         let x: Vec<Vec3> = (0..6).map(|i| Vec3::new(i as f64, 1.0, -2.0 * i as f64)).collect();
-        let mut out = [Vec3::ZERO; 6];
-        (0..6).for_each(|i| out[i] = matrix.row_times(i, &x));
+        let single: Vec<Vec3f> = x.iter().map(|x| x.as_vec3a()).collect();
         for i in 0..6 {
             let exact: Vec3 = (0..6).map(|j| dense[i][j] * x[j]).sum();
-            assert!((out[i] - exact).length() < 1e-13);
+            assert!((matrix.row_times(i, &x) - exact).length() < 1e-5);
+            assert!((matrix.row_times_single(i, &single).as_dvec3() - exact).length() < 1e-5);
+            let diagonal = Mat3::from_cols_array(&matrix.diagonal(i).map(f64::from));
+            assert!((diagonal - dense[i][i]).to_cols_array().iter().all(|d| d.abs() < 1e-6));
         }
-        assert_eq!(matrix.block.len(), 6 + 7);
-        let mut round = RoundMatrix::like(&matrix);
-        round.round(&matrix);
-        let (single, mut answer): (Vec<_>, _) = (x.iter().map(|x| x.as_vec3()).collect(), vec![Vec3f::ZERO; 6]);
-        round.multiply(&single, &mut answer);
+        matrix.hold(3);
+        assert_eq!(matrix.row_times(3, &x), Vec3::ZERO);
+    }
+
+    #[test]
+    fn common_motion_feels_the_mass_alone() {
+        let (matrix, _) = filled();
         for i in 0..6 {
-            assert!((answer[i].as_dvec3() - out[i]).length() < 1e-5);
-            assert_eq!(
-                *round.diagonal(i),
-                round.row(i).1[round.row(i).0.iter().position(|&j| j as usize == i).unwrap()]
-            );
+            assert_eq!(matrix.row_times(i, &[Vec3::splat(0.3); 6]), Vec3::splat(0.6));
+            assert_eq!(matrix.row_times_single(i, &[Vec3f::splat(0.3); 6]), Vec3f::splat(0.6));
         }
-        matrix.hold(3, 2.0);
-        assert_eq!(matrix.row_times(3, &x), x[3] * 2.0);
+    }
+
+    #[test]
+    fn a_pattern_that_follows_is_one_made_anew() {
+        let mut whole = Pattern::default();
+        whole.follow(6, &[0, 1, 2, 3, 4, 5], coupled);
+        let mut grown = Pattern::default();
+        // As if the last element weren't there yet, nor nodes 4 and 5.
+        grown.follow(4, &[0, 1, 2, 3], |i, columns| {
+            if [0, 1, 3].contains(&i) {
+                columns.extend([0, 1, 3]);
+            }
+        });
+        assert_ne!(whole, grown);
+        grown.follow(6, &[1, 2, 3, 4, 5], coupled);
+        assert_eq!(whole, grown);
     }
 }

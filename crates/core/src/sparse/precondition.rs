@@ -19,10 +19,12 @@
 
 use super::dense::Dense;
 use super::grids::Transfer;
-use super::{BlockMatrix, RoundMatrix};
+use super::matrix::times;
+use super::{Block, BlockMatrix, Pattern};
 use crate::cloth::Cloth;
 use crate::math::{Mat3, Mat3f, Vec2, Vec3f};
 use crate::parallel;
+use glam::Vec4;
 use serde::Deserialize;
 
 /// Which approximation.
@@ -49,8 +51,6 @@ const FEW: usize = 40;
 pub struct Preconditioner {
     /// Which approximation.
     pub kind: PreconditionerKind,
-    /// The matrix itself, rounded.
-    pub(super) fine: RoundMatrix,
     sweeps: Sweeps,
     grids: Vec<Grid>,
     few: Dense,
@@ -59,7 +59,7 @@ pub struct Preconditioner {
 /// A coarser level.
 struct Grid {
     below: Transfer,
-    matrix: RoundMatrix,
+    matrix: BlockMatrix,
     sweeps: Sweeps,
     r: Vec<Vec3f>,
     z: Vec<Vec3f>,
@@ -72,8 +72,7 @@ impl Preconditioner {
     }
 
     /// Builds what depends on topology and on which nodes are held.
-    pub fn link(&mut self, matrix: &BlockMatrix, cloth: &Cloth) {
-        self.fine = RoundMatrix::like(matrix);
+    pub fn link(&mut self, pattern: &Pattern, cloth: &Cloth) {
         self.grids.clear();
         if self.kind != PreconditionerKind::Grids {
             return;
@@ -82,8 +81,8 @@ impl Preconditioner {
         let mut spacing = (cloth.mesh.area().abs() / uv.len() as f64).sqrt();
         loop {
             let (above, held) = match self.grids.last() {
-                None => (&self.fine, Some(&cloth.inverse_mass)),
-                Some(grid) => (&grid.matrix, None),
+                None => (pattern, Some(&cloth.inverse_mass)),
+                Some(grid) => (&grid.matrix.pattern, None),
             };
             if above.row_count() <= FEW {
                 break;
@@ -93,7 +92,7 @@ impl Preconditioner {
             let count = points.len();
             self.grids.push(Grid {
                 below,
-                matrix: coarse,
+                matrix: BlockMatrix::new(coarse),
                 sweeps: Sweeps::default(),
                 r: vec![Vec3f::ZERO; count],
                 z: vec![Vec3f::ZERO; count],
@@ -105,10 +104,9 @@ impl Preconditioner {
 
     /// Follows the numbers of the matrix.
     pub fn prepare(&mut self, matrix: &BlockMatrix) {
-        self.fine.round(matrix);
-        self.sweeps.prepare(&self.fine);
+        self.sweeps.prepare(matrix);
         let direct = self.direct();
-        let mut above = &self.fine;
+        let mut above = matrix;
         for grid in &mut self.grids {
             grid.below.project(above, &mut grid.matrix);
             grid.sweeps.prepare(&grid.matrix);
@@ -124,23 +122,23 @@ impl Preconditioner {
         self.grids.last().is_some_and(|grid| grid.matrix.row_count() <= FEW)
     }
 
-    /// z = B r.
-    pub fn apply(&mut self, r: &[Vec3f], z: &mut [Vec3f]) {
+    /// z = B r, for the matrix that this was prepared for.
+    pub fn apply(&mut self, matrix: &BlockMatrix, r: &[Vec3f], z: &mut Vec<Vec3f>) {
         if self.kind == PreconditionerKind::Jacobi {
             return parallel::for_each(z, |i, z| *z = self.sweeps.inverse[i] * r[i]);
         }
         let direct = self.direct();
-        let Self { fine, sweeps, grids, few, .. } = self;
-        cycle(fine, sweeps, r, z, grids, direct.then_some(few));
+        let Self { sweeps, grids, few, .. } = self;
+        cycle(matrix, sweeps, r, z, grids, direct.then_some(few));
     }
 }
 
 /// One V-cycle from this level down and up again.
 fn cycle(
-    matrix: &RoundMatrix,
+    matrix: &BlockMatrix,
     sweeps: &mut Sweeps,
     r: &[Vec3f],
-    z: &mut [Vec3f],
+    z: &mut Vec<Vec3f>,
     coarser: &mut [Grid],
     few: Option<&mut Dense>,
 ) {
@@ -167,8 +165,14 @@ struct Sweeps {
     spare: Vec<Vec3f>,
 }
 
+/// Sum of absolute values of each row of a block.
+fn sizes(block: &Block) -> Vec3f {
+    let [a, b, c] = [0, 3, 6].map(|k| Vec3f::from_slice(&block[k..k + 3]).abs());
+    a + b + c
+}
+
 impl Sweeps {
-    fn prepare(&mut self, matrix: &RoundMatrix) {
+    fn prepare(&mut self, matrix: &BlockMatrix) {
         self.inverse.resize(matrix.row_count(), Mat3f::ZERO);
         self.spare.resize(matrix.row_count(), Vec3f::ZERO);
         self.extra.resize(matrix.row_count(), Vec3f::ZERO);
@@ -176,68 +180,66 @@ impl Sweeps {
             let (columns, blocks) = matrix.row(i);
             *extra = Vec3f::ZERO;
             for (_, block) in columns.iter().zip(blocks).filter(|(j, _)| **j as usize / DOMAIN != i / DOMAIN) {
-                *extra += (block.x_axis.abs() + block.y_axis.abs() + block.z_axis.abs()) * 0.5;
+                *extra += sizes(block) * 0.5;
             }
-            let block: Mat3 = (*matrix.diagonal(i) + Mat3f::from_diagonal(*extra)).as_dmat3();
+            let block = Mat3::from_cols_array(&matrix.diagonal(i).map(f64::from));
+            let block = block + Mat3::from_diagonal(extra.as_dvec3());
             let made = block.inverse().as_mat3();
-            *inverse = if block.determinant() > 0.0 && made.is_finite() { made } else { Mat3f::ZERO };
+            *inverse = if block.determinant() > 0.0 && made.is_finite() { made.into() } else { Mat3f::ZERO };
         });
     }
 
     /// From zero: z = (D′ + L)⁻¹ r, with L the blocks below the diagonal within a domain.
-    fn forward(&self, matrix: &RoundMatrix, r: &[Vec3f], z: &mut [Vec3f]) {
+    fn forward(&self, matrix: &BlockMatrix, r: &[Vec3f], z: &mut [Vec3f]) {
         parallel::for_each_chunk(z, DOMAIN, |first, z| {
             for k in 0..z.len() {
-                let (columns, blocks) = matrix.row(first + k);
-                let mut rest = r[first + k];
-                for (&j, block) in columns.iter().zip(blocks) {
-                    let j = j as usize;
-                    if j >= first + k {
-                        break;
-                    }
-                    if j >= first {
-                        rest -= *block * z[j - first];
+                let (columns, numbers, middle) = matrix.numbers(first + k);
+                let mut done = Vec4::ZERO;
+                for (place, &j) in columns[..middle].iter().enumerate() {
+                    if j as usize >= first {
+                        done += times(&numbers[9 * place..], z[j as usize - first]);
                     }
                 }
-                z[k] = self.inverse[first + k] * rest;
+                z[k] = self.inverse[first + k] * (r[first + k] - Vec3f::from_vec4(done));
             }
         });
     }
 
     /// After a forward sweep, spare = r − A z: what D′ and L have done is done, so only the others are left.
-    fn remainder(&mut self, matrix: &RoundMatrix, z: &[Vec3f]) {
+    fn remainder(&mut self, matrix: &BlockMatrix, z: &[Vec3f]) {
         let extra = &self.extra;
         parallel::for_each_chunk(&mut self.spare, DOMAIN, |first, spare| {
             for (k, spare) in spare.iter_mut().enumerate() {
-                let (columns, blocks) = matrix.row(first + k);
-                let mut rest = extra[first + k] * z[first + k];
-                for (&j, block) in columns.iter().zip(blocks) {
-                    if (j as usize) < first || j as usize > first + k {
-                        rest -= *block * z[j as usize];
-                    }
+                let (columns, numbers, middle) = matrix.numbers(first + k);
+                let before = columns[..middle].iter().take_while(|j| (**j as usize) < first).count();
+                let mut done = Vec4::ZERO;
+                for place in (0..before).chain(middle + 1..columns.len()) {
+                    done += times(&numbers[9 * place..], z[columns[place] as usize]);
                 }
-                *spare = rest;
+                *spare = extra[first + k] * z[first + k] - Vec3f::from_vec4(done);
             }
         });
     }
 
     /// z ← z + (D′ + Lᵀ)⁻¹ (r − A z).
-    fn backward(&mut self, matrix: &RoundMatrix, r: &[Vec3f], z: &mut [Vec3f]) {
+    fn backward(&mut self, matrix: &BlockMatrix, r: &[Vec3f], z: &mut Vec<Vec3f>) {
         let Self { extra, inverse, spare } = self;
-        let old = &*z;
+        let old = &z[..];
         parallel::for_each_chunk(spare, DOMAIN, |first, new| {
             for k in (0..new.len()).rev() {
-                let (columns, blocks) = matrix.row(first + k);
-                let mut rest = r[first + k] + extra[first + k] * old[first + k];
-                for (&j, block) in columns.iter().zip(blocks) {
-                    let j = j as usize;
-                    let inside = j > first + k && j < first + new.len();
-                    let value = if inside { new[j - first] } else { old[j] };
-                    rest -= if j == first + k { Vec3f::ZERO } else { *block * value };
+                let (columns, numbers, middle) = matrix.numbers(first + k);
+                let mut done = Vec4::ZERO;
+                for (place, &j) in columns.iter().enumerate().take(middle) {
+                    done += times(&numbers[9 * place..], old[j as usize]);
                 }
+                for (place, &j) in columns.iter().enumerate().skip(middle + 1) {
+                    let value = new.get(j as usize - first).unwrap_or_else(|| &old[j as usize]);
+                    done += times(&numbers[9 * place..], *value);
+                }
+                let rest = r[first + k] + extra[first + k] * old[first + k] - Vec3f::from_vec4(done);
                 new[k] = inverse[first + k] * rest;
             }
         });
-        z.copy_from_slice(spare);
+        std::mem::swap(z, spare);
     }
 }
