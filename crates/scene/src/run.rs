@@ -270,7 +270,7 @@ pub fn run(
     let (scene, built) = Scene::read(path)?;
     let kept = Kept::read(path, &scene)?;
     let other_onset = other_onset(path, &scene)?;
-    let Built { mut simulation, steps_per_frame, frame_count, warnings } = built;
+    let Built { mut simulation, steps_per_frame, frame_count, warnings, fabric: _ } = built;
     for warning in &warnings {
         progress(Progress::Warning(warning));
     }
