@@ -56,7 +56,7 @@ pub fn fabric(args: &Args) -> Result<End> {
                     say(format!("{}: written; use it with `file` in [fabric] of a scene", path.display()));
                 }
             }
-            for note in notes(&known.fabric) {
+            if let Some(note) = notes(&known.fabric) {
                 eprintln!("note: {note}");
             }
         }
@@ -157,7 +157,7 @@ fn show(known: &KnownFabric, plot: Option<&Path>) -> Result<()> {
         let bias = strength.bias.map_or(String::new(), |bias| format!(", bias {bias}"));
         say(format!("  strength [N/m]: weft {}, warp {}{bias}: {}", strength.weft, strength.warp, source("strength")));
     }
-    for note in notes(fabric) {
+    if let Some(note) = notes(fabric) {
         say(format!("  note: {note}"));
     }
     curves(fabric);
