@@ -86,7 +86,9 @@ fn find(fabric: &str) -> Result<KnownFabric> {
 fn notes(fabric: &Fabric) -> Option<String> {
     let Some(ElasticityKind::Measured(measured)) = fabric.elasticity else { return None };
     let raised: Vec<&str> = measured.raised().collect();
-    (!raised.is_empty()).then(|| format!("c33 is below zero in the rows of {}, and counts as zero", raised.join(", ")))
+    (!raised.is_empty()).then(|| {
+        format!("c33 or c12 is below zero in the rows of {}, where it can't be, and counts as zero", raised.join(", "))
+    })
 }
 
 fn list() -> Result<()> {

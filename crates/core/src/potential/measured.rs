@@ -19,7 +19,8 @@
 //! at about 17 %. Where both principal strains are alike there is no direction: w fades A(φ) into its mean, so that C is
 //! continuous everywhere; while λ₂ ≤ 0, as in a pulled strip, w is 1 and the measured points are met exactly. Some measured c₃₃
 //! are below zero (where γ is small they are hardly determined by the test); a sheet with such a C would shear by itself without
-//! end, so they count as zero. K's Table 4.14 shows that it did the same (and for c₁₂, which may be negative here).
+//! end, so they count as zero. So does a c₁₂ that is too far below zero. K's Table 4.14 shows
+//! that it took all that is below zero as zero.
 //!
 //! All C are mixtures of positive semi-definite ones and so positive semi-definite themselves. Stiffness: C at twice the strain,
 //! which is the slope of σ along a growing strain up to ε_m/2, never less than half of it, and exact at rest and beyond ε_m; how C
@@ -58,23 +59,25 @@ impl Measured {
         if !(self.strain > 0.0 && self.strain.is_finite()) {
             return Err(("strain", format!("`strain` is {}, but must be above zero", self.strain)));
         }
-        for (row, name) in self.matrices.iter().zip(ROWS) {
-            let raised = Elasticity { shear: row[3].max(0.0), ..matrix(row) };
-            let checked = if row[3].is_finite() { raised.check() } else { matrix(row).check() };
-            checked.map_err(|(_, cause)| ("matrices", format!("in the row of {name} {cause}")))?;
+        for (k, (row, name)) in self.matrices.iter().zip(ROWS).enumerate() {
+            // What isn't a number is told as it is.
+            let c = if row.iter().all(|c| c.is_finite()) { self.row(k) } else { matrix(row) };
+            c.check().map_err(|(_, cause)| ("matrices", format!("in the row of {name} {cause}")))?;
         }
         Ok(())
     }
 
-    /// Rows whose c33 is below zero and counts as zero.
+    /// Rows with a number that counts as zero, since it is below zero and can't be.
     pub fn raised(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.matrices.iter().zip(ROWS).filter(|(row, _)| row[3] < 0.0).map(|(_, name)| name)
+        (0..6).filter(|&k| self.row(k) != matrix(&self.matrices[k])).map(|k| ROWS[k])
     }
 
-    /// The matrix of one row as it is used.
+    /// The matrix of one row as it is used: c33 below zero counts as zero, and so does c12 where it is so far below zero that
+    /// strain would give energy.
     pub fn row(&self, row: usize) -> Elasticity {
-        let found = matrix(&self.matrices[row]);
-        Elasticity { shear: found.shear.max(0.0), ..found }
+        let c = matrix(&self.matrices[row]);
+        let possible = c.across >= 0.0 || c.across * c.across < c.weft * c.warp;
+        Elasticity { shear: c.shear.max(0.0), across: if possible { c.across } else { 0.0 }, ..c }
     }
 }
 
@@ -313,6 +316,9 @@ pub(crate) mod tests {
         assert!(with(0, 1, 200.0).1.contains("c12"));
         assert!(with(3, 3, f64::NAN).1.contains("c33"));
         assert_eq!(Measured { strain: 0.0, ..KNIT }.check().unwrap_err().0, "strain");
+        let mut odd = KNIT;
+        odd.matrices[0][1] = -200.0;
+        assert!(odd.check().is_ok() && odd.raised().next() == Some("rest") && odd.row(0).across == 0.0);
         assert_eq!(KNIT.raised().collect::<Vec<_>>(), ["0°", "67.5°"]);
     }
 }
