@@ -51,7 +51,14 @@ impl Sheet {
     }
 
     fn forces(&self, model: Model) -> Forces {
-        let fabric = Fabric { density: self.density, stretch: STIFFNESS, shear: 40.0, bend: 1e-4, damping: 0.0 };
+        let fabric = Fabric {
+            density: self.density,
+            stretch: STIFFNESS,
+            shear: 40.0,
+            bend: 1e-4,
+            damping: 0.0,
+            ..Fabric::default()
+        };
         let mut potentials: Vec<Box<dyn Potential>> = match model {
             Model::Springs => springs(&fabric, &self.cloth),
             Model::Membrane => {

@@ -1,6 +1,7 @@
 //! The `ripstop` program: simulates scenes of cloth that tears.
 
 mod check;
+mod fabric;
 mod list;
 mod pictures;
 mod render;
@@ -33,6 +34,8 @@ enum Command {
     Check(check::Args),
     /// List the scenes there are, with one line each
     Scenes(list::Args),
+    /// List fabrics, show their figures and sources, import measurements
+    Fabric(fabric::Args),
 }
 
 /// Prints a line. A reader that has gone away (`| head`) is no error: there is nobody left to tell.
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Sheet(args) => sheet::sheet(&args),
         Command::Check(args) => check::check(&args),
         Command::Scenes(args) => list::list(&args),
+        Command::Fabric(args) => fabric::fabric(&args),
     };
     match end {
         Ok(End::Done) => ExitCode::SUCCESS,

@@ -44,3 +44,8 @@ fn phillips() {
 fn bartels() {
     keeps_its_promises("bartels");
 }
+
+#[test]
+fn karaoz() {
+    keeps_its_promises("karaoz");
+}

@@ -14,6 +14,9 @@ fn help() {
         ("help_sheet", vec!["sheet", "--help"]),
         ("help_check", vec!["check", "--help"]),
         ("help_scenes", vec!["scenes", "--help"]),
+        ("help_fabric", vec!["fabric", "--help"]),
+        ("help_fabric_show", vec!["fabric", "show", "--help"]),
+        ("help_fabric_import", vec!["fabric", "import", "--help"]),
     ] {
         insta::assert_snapshot!(name, folder.succeed(&args));
     }

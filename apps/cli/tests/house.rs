@@ -42,7 +42,8 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
 #[test]
 fn named_paths_exist() {
     let map = text("docs/ARCHITECTURE.md");
-    let paths = quoted(&map).filter(|w| ["crates/", "apps/", "docs/", "scenes/"].iter().any(|p| w.starts_with(p)));
+    let paths =
+        quoted(&map).filter(|w| ["crates/", "apps/", "docs/", "scenes/", "fabrics/"].iter().any(|p| w.starts_with(p)));
     let paths: BTreeSet<&str> = paths.collect();
     assert!(paths.len() > 20, "the map names its rooms");
     for path in paths {

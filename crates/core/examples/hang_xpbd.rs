@@ -42,7 +42,7 @@ fn main() {
 
 /// Milliseconds of the quickest tenth of frames.
 fn hang(side: usize, damping: f64, name: &str, integrator: &mut dyn Integrator) -> f64 {
-    let fabric = Fabric { density: 0.2, stretch: 2000.0, shear: 0.0, bend: 0.0, damping };
+    let fabric = Fabric { density: 0.2, stretch: 2000.0, shear: 0.0, bend: 0.0, damping, ..Fabric::default() };
     let place = Placement { warp: Vec3::Z, ..Placement::default() };
     let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [side; 2]).expect("a grid"), fabric.density, place);
     let corners = [side * (side - 1), side * side - 1].map(|n| NodeId(n as u32));

@@ -1,10 +1,11 @@
 //! What a cloth is made of.
 
+use crate::math::{Vec2, sin_cos};
+use crate::potential::{Bending, Elasticity, Law, Measured, MeasuredLaw};
 use serde::{Deserialize, Serialize};
 
 /// Properties of a woven sheet, per area and length, so that they don't depend on the mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fabric {
     /// Mass per area [kg/m²].
     pub density: f64,
@@ -16,37 +17,251 @@ pub struct Fabric {
     pub bend: f64,
     /// Damping of stretch: dashpot over spring constant [s].
     pub damping: f64,
+    /// Thickness [m].
+    pub thickness: f64,
+    /// Coefficient of friction of the fabric on itself.
+    pub friction: f64,
+    /// How finite elements resist strain; `None`: as `stretch` and `shear` say.
+    pub elasticity: Option<ElasticityKind>,
+    /// Bending by direction and curvature; `None`: `bend` for all.
+    pub bending: Option<Bending>,
+    /// Load at which it breaks, where it is known.
+    pub strength: Option<Strength>,
+}
+
+/// How finite elements resist strain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ElasticityKind {
+    /// Alike in all directions.
+    Isotropic {
+        /// Young's modulus per width [N/m].
+        young: f64,
+        /// Poisson's ratio.
+        poisson: f64,
+    },
+    /// Its axes weft and warp.
+    Orthotropic {
+        /// Stiffness along the weft [N/m].
+        c11: f64,
+        /// Coupling of weft and warp [N/m].
+        c12: f64,
+        /// Stiffness along the warp [N/m].
+        c22: f64,
+        /// Stiffness of shear [N/m].
+        c33: f64,
+    },
+    /// Other matrices for other strains.
+    Measured(Measured),
+}
+
+/// Load per width at which a strip breaks [N/m], by the direction it is cut in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Strength {
+    /// Along the weft.
+    pub weft: f64,
+    /// Along the warp.
+    pub warp: f64,
+    /// At 45°, where it is known.
+    pub bias: Option<f64>,
 }
 
 impl Default for Fabric {
-    /// A soft cotton-like sheet that explicit integrators can handle: 200 g/m², 1 % strain at 8 N/m.
     fn default() -> Self {
-        Self { density: 0.2, stretch: 800.0, shear: 40.0, bend: 2e-5, damping: 2e-4 }
+        Self::SOFT
     }
 }
 
+/// The first property that makes no sense: its table, key and why.
+pub type Flaw = (Option<&'static str>, &'static str, String);
+
+fn must(key: &'static str, value: f64, ok: bool, rule: &str) -> Result<(), (&'static str, String)> {
+    if ok && value.is_finite() { Ok(()) } else { Err((key, format!("`{key}` is {value}, but must be {rule}"))) }
+}
+
 impl Fabric {
+    /// A soft cotton-like sheet that explicit integrators can handle: 200 g/m², 1 % strain at 8 N/m.
+    pub const SOFT: Self = Self {
+        density: 0.2,
+        stretch: 800.0,
+        shear: 40.0,
+        bend: 6e-5,
+        damping: 2e-4,
+        thickness: 5e-4,
+        friction: 0.4,
+        elasticity: None,
+        bending: None,
+        strength: None,
+    };
+
     /// The first property that makes no sense, with the reason.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        let must = |key, value: f64, ok: bool, rule: &str| {
-            if ok && value.is_finite() { Ok(()) } else { Err((key, format!("`{key}` is {value}, but must be {rule}"))) }
-        };
+    pub fn check(&self) -> Result<(), Flaw> {
+        self.check_numbers().map_err(|(key, cause)| (None, key, cause))?;
+        if let Some(elasticity) = self.elasticity {
+            elasticity.check().map_err(|(key, cause)| (Some("elasticity"), key, cause))?;
+        }
+        if let Some(bending) = self.bending {
+            bending.check().map_err(|(key, cause)| (Some("bending"), key, cause))?;
+        }
+        if let Some(strength) = self.strength {
+            strength.check().map_err(|(key, cause)| (Some("strength"), key, cause))?;
+        }
+        Ok(())
+    }
+
+    fn check_numbers(&self) -> Result<(), (&'static str, String)> {
         must("density", self.density, self.density > 0.0, "above zero [kg/m²]")?;
         must("stretch", self.stretch, self.stretch > 0.0, "above zero [N/m]")?;
         must("shear", self.shear, self.shear >= 0.0, "zero or more [N/m]")?;
         must("bend", self.bend, self.bend >= 0.0, "zero or more [N·m]")?;
-        must("damping", self.damping, self.damping >= 0.0, "zero or more [s]")
+        must("damping", self.damping, self.damping >= 0.0, "zero or more [s]")?;
+        must("thickness", self.thickness, self.thickness > 0.0, "above zero [m]")?;
+        must("friction", self.friction, self.friction >= 0.0, "zero or more")
+    }
+
+    /// How finite elements of it resist strain.
+    pub fn law(&self) -> ElasticityKind {
+        self.elasticity.unwrap_or_else(|| Elasticity::of(self).into())
+    }
+
+    /// Load [N/m] on a long strip, cut at an angle [rad] to the weft, that is stretched to 1 + `stretch` of its length: what
+    /// pulls across and shears is free to give way.
+    pub fn load(&self, angle: f64, stretch: f64) -> f64 {
+        self.law().load(angle, stretch)
+    }
+
+    /// Stretch of such a strip under a load [N/m], up to 1 (twice its length).
+    pub fn stretch_under(&self, angle: f64, load: f64) -> f64 {
+        let law = self.law();
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..50 {
+            let middle = 0.5 * (low + high);
+            if law.load(angle, middle) < load { low = middle } else { high = middle }
+        }
+        0.5 * (low + high)
+    }
+}
+
+impl From<Elasticity> for ElasticityKind {
+    fn from(c: Elasticity) -> Self {
+        Self::Orthotropic { c11: c.weft, c12: c.across, c22: c.warp, c33: c.shear }
+    }
+}
+
+impl ElasticityKind {
+    /// Name of its table.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Isotropic { .. } => "isotropic",
+            Self::Orthotropic { .. } => "orthotropic",
+            Self::Measured(_) => "measured",
+        }
+    }
+
+    /// The matrix C at rest.
+    pub fn at_rest(&self) -> Elasticity {
+        match *self {
+            Self::Isotropic { young, poisson } => Elasticity::isotropic(young, poisson),
+            Self::Orthotropic { c11, c12, c22, c33 } => Elasticity { weft: c11, across: c12, warp: c22, shear: c33 },
+            Self::Measured(measured) => measured.row(0),
+        }
+    }
+
+    /// The first number that makes no sense, and why.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        match *self {
+            Self::Isotropic { young, poisson } => {
+                must("young", young, young > 0.0, "above zero [N/m]")?;
+                must("poisson", poisson, poisson > -1.0 && poisson < 1.0, "between -1 and 1")
+            }
+            Self::Orthotropic { .. } => self.at_rest().check(),
+            Self::Measured(measured) => measured.check(),
+        }
+    }
+
+    /// See [`Fabric::load`].
+    pub fn load(&self, angle: f64, stretch: f64) -> f64 {
+        match *self {
+            Self::Measured(measured) => load(&MeasuredLaw::from(measured), angle, stretch),
+            _ => load(&self.at_rest(), angle, stretch),
+        }
+    }
+}
+
+/// Uniaxial stress: the strain across and the shear are those that leave no stress but along the strip. C depends on them,
+/// so they are found by turns, half a step at a time.
+fn load(law: &impl Law, angle: f64, stretch: f64) -> f64 {
+    let (s, c) = sin_cos(angle);
+    let (n, m) = (Vec2::new(c, s), Vec2::new(-s, c));
+    // Strain (ε_uu, ε_vv, γ) of a pull along n, of one along m, and of shear between both.
+    let pull = |d: Vec2| [d.x * d.x, d.y * d.y, 2.0 * d.x * d.y];
+    let (along, across, sheared) =
+        (pull(n), pull(m), [2.0 * n.x * m.x, 2.0 * n.y * m.y, 2.0 * (n.x * m.y + n.y * m.x)]);
+    let strain =
+        |e: f64, f: f64, g: f64| -> [f64; 3] { std::array::from_fn(|k| e * along[k] + f * across[k] + g * sheared[k]) };
+    let work = |stress: [f64; 3], by: &[f64; 3]| (0..3).map(|k| stress[k] * by[k]).sum::<f64>();
+    let e = stretch + 0.5 * stretch * stretch;
+    let (mut f, mut g) = (0.0, 0.0);
+    for _ in 0..200 {
+        let mut matrix = law.at(strain(e, f, g));
+        // A sheet without any shear stiffness could be sheared at will.
+        matrix.shear += 1e-9 * (matrix.weft + matrix.warp);
+        let stress = |by: &[f64; 3]| matrix.stress(*by);
+        let (by_across, by_sheared) = (stress(&across), stress(&sheared));
+        let (a, b, d) = (work(by_across, &across), work(by_across, &sheared), work(by_sheared, &sheared));
+        let pulled = stress(&along);
+        let (p, q) = (-e * work(pulled, &across), -e * work(pulled, &sheared));
+        let determinant = a * d - b * b;
+        let (to_f, to_g) = ((p * d - q * b) / determinant, (a * q - b * p) / determinant);
+        (f, g) = (f + 0.5 * (to_f - f), g + 0.5 * (to_g - g));
+    }
+    let at = strain(e, f, g);
+    (1.0 + stretch) * work(law.at(at).stress(at), &along)
+}
+
+impl Strength {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let loads = [("weft", Some(self.weft)), ("warp", Some(self.warp)), ("bias", self.bias)];
+        loads
+            .into_iter()
+            .try_for_each(|(key, load)| load.map_or(Ok(()), |load| must(key, load, load > 0.0, "above zero [N/m]")))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::FRAC_PI_4;
 
     #[test]
     fn impossible_fabrics_are_named() {
         assert!(Fabric::default().check().is_ok());
-        assert_eq!(Fabric { density: -0.2, ..Fabric::default() }.check().unwrap_err().0, "density");
-        assert_eq!(Fabric { bend: f64::NAN, ..Fabric::default() }.check().unwrap_err().0, "bend");
+        let flaw = |fabric: Fabric| fabric.check().map_err(|(table, key, _)| (table, key)).unwrap_err();
+        assert_eq!(flaw(Fabric { density: -0.2, ..Fabric::default() }), (None, "density"));
+        assert_eq!(flaw(Fabric { bend: f64::NAN, ..Fabric::default() }), (None, "bend"));
+        assert_eq!(flaw(Fabric { thickness: 0.0, ..Fabric::default() }), (None, "thickness"));
+        let kind = ElasticityKind::Isotropic { young: 100.0, poisson: 1.5 };
+        assert_eq!(flaw(Fabric { elasticity: Some(kind), ..Fabric::default() }), (Some("elasticity"), "poisson"));
+        let strength = Some(Strength { weft: 1.0, warp: 1.0, bias: Some(-1.0) });
+        assert_eq!(flaw(Fabric { strength, ..Fabric::default() }), (Some("strength"), "bias"));
+    }
+
+    #[test]
+    fn strips_pull_as_by_hand() {
+        let strip = |kind: ElasticityKind, angle: f64| kind.load(angle, 1e-6) / 1e-6;
+        let same = ElasticityKind::Isotropic { young: 700.0, poisson: 0.3 };
+        for angle in [0.0, 0.3, FRAC_PI_4, 1.2] {
+            assert!((strip(same, angle) / 700.0 - 1.0).abs() < 1e-5, "Young's modulus in every direction");
+        }
+        let woven = ElasticityKind::Orthotropic { c11: 900.0, c12: 90.0, c22: 500.0, c33: 40.0 };
+        assert!((strip(woven, 0.0) / (900.0 - 90.0 * 90.0 / 500.0) - 1.0).abs() < 1e-5);
+        // 4/E₄₅ = 1/E_u + 1/E_v + 1/c₃₃ − 2ν/E, from the inverse of C.
+        let d = 900.0 * 500.0 - 90.0 * 90.0;
+        let bias = 4.0 / (500.0 / d + 900.0 / d - 2.0 * 90.0 / d + 1.0 / 40.0);
+        assert!((strip(woven, FRAC_PI_4) / bias - 1.0).abs() < 1e-5, "{} {bias}", strip(woven, FRAC_PI_4));
+        let fabric = Fabric { elasticity: Some(woven), ..Fabric::default() };
+        let stretched = fabric.stretch_under(0.4, 30.0);
+        assert!((fabric.load(0.4, stretched) / 30.0 - 1.0).abs() < 1e-9);
     }
 }

@@ -55,7 +55,7 @@ const SIZE: Vec2 = Vec2::new(1.0, 0.5);
 
 /// A strip held left and pulled at the right to twice its length, with tears at a fifth.
 fn pulled_strip(criterion: Box<dyn Criterion>, opening: Box<dyn Opening>, policy: Policy) -> Simulation {
-    let fabric = Fabric { density: 0.3, stretch: 300.0, shear: 20.0, bend: 0.0, damping: 1e-3 };
+    let fabric = Fabric { density: 0.3, stretch: 300.0, shear: 20.0, bend: 0.0, damping: 1e-3, ..Fabric::default() };
     let cloth = Cloth::flat(generate::irregular(SIZE, 0.06, 3).unwrap(), fabric.density, Placement::default());
     let (left, right) = (nodes_at(&cloth.mesh, 0.0), nodes_at(&cloth.mesh, SIZE.x));
     let key = |time, shift| Key { time, shift, turn: Vec3::ZERO };
@@ -129,7 +129,8 @@ fn a_free_cloth_keeps_its_momentum_through_tears() {
     for policy in POLICIES {
         for criterion in criteria(0.1) {
             let name = format!("{}, {policy:?}", criterion.name());
-            let fabric = Fabric { density: 0.2, stretch: 200.0, shear: 20.0, bend: 1e-4, damping: 1e-4 };
+            let fabric =
+                Fabric { density: 0.2, stretch: 200.0, shear: 20.0, bend: 1e-4, damping: 1e-4, ..Fabric::default() };
             let mut cloth =
                 Cloth::flat(generate::irregular(Vec2::ONE, 0.08, 5).unwrap(), fabric.density, Placement::default());
             // It flies, turns, and is flung apart faster than its springs can hold.
@@ -179,7 +180,7 @@ fn hanging_elongation(mesh: Mesh, fabric: &Fabric, gravity: f64) -> f64 {
 
 #[test]
 fn a_strip_hangs_as_far_as_its_weight_pulls_it() {
-    let fabric = Fabric { density: 0.2, stretch: 200.0, shear: 0.0, bend: 0.0, damping: 0.02 };
+    let fabric = Fabric { density: 0.2, stretch: 200.0, shear: 0.0, bend: 0.0, damping: 0.02, ..Fabric::default() };
     let gravity = 9.81;
     let size = Vec2::new(0.3, 1.0);
     let theory = |young: f64| fabric.density * gravity / (2.0 * young);

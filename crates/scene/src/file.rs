@@ -5,9 +5,10 @@
 
 use crate::expect::Expect;
 use ripstop::criterion::Form;
+use ripstop::fabric::{ElasticityKind, Strength};
 use ripstop::integrator::{ImplicitSettings, PbdSettings, SemiImplicitSettings, XpbdSettings};
 use ripstop::plastic::Plasticity;
-use ripstop::potential::Elasticity;
+use ripstop::potential::{Bending, Elasticity};
 use ripstop::tear::Policy;
 use ripstop::{Fabric, Placement, Vec2, Vec3};
 use serde::Deserialize;
@@ -30,7 +31,7 @@ pub struct Scene {
     pub place: Placement,
     /// What it is made of.
     #[serde(default)]
-    pub fabric: Fabric,
+    pub fabric: FabricTable,
     /// How its forces are computed.
     #[serde(default)]
     pub model: ModelKind,
@@ -136,6 +137,36 @@ pub enum UvSource {
     Flat,
 }
 
+/// `[fabric]`: what is left out is that of the named fabric, of the file, or of the default.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FabricTable {
+    /// A fabric that is part of the program.
+    pub name: Option<String>,
+    /// A fabric file, relative to the scene.
+    pub file: Option<String>,
+    /// Mass per area [kg/m²].
+    pub density: Option<f64>,
+    /// Membrane stiffness [N/m].
+    pub stretch: Option<f64>,
+    /// Resistance to shear [N/m].
+    pub shear: Option<f64>,
+    /// Bending stiffness [N·m].
+    pub bend: Option<f64>,
+    /// Damping of stretch [s].
+    pub damping: Option<f64>,
+    /// Thickness [m].
+    pub thickness: Option<f64>,
+    /// Coefficient of friction.
+    pub friction: Option<f64>,
+    /// How finite elements resist strain.
+    pub elasticity: Option<ElasticityKind>,
+    /// Bending by direction and curvature.
+    pub bending: Option<Bending>,
+    /// Load at which it breaks.
+    pub strength: Option<Strength>,
+}
+
 /// `[model.…]`
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -156,15 +187,19 @@ pub enum ModelKind {
 }
 
 impl ModelKind {
-    /// The elasticity of a membrane of this fabric; `None` for other models.
-    pub fn elasticity(&self, fabric: &Fabric) -> Option<Elasticity> {
+    /// How a membrane of this fabric resists strain; `None` for other models. Constants given here replace what the
+    /// fabric says; those left out then follow from its `stretch` and `shear`.
+    pub fn elasticity(&self, fabric: &Fabric) -> Option<ElasticityKind> {
         let Self::Membrane { c11, c12, c22, c33 } = *self else { return None };
+        if [c11, c12, c22, c33] == [None; 4] {
+            return Some(fabric.law());
+        }
         let usual = Elasticity::of(fabric);
-        Some(Elasticity {
-            weft: c11.unwrap_or(usual.weft),
-            across: c12.unwrap_or(usual.across),
-            warp: c22.unwrap_or(usual.warp),
-            shear: c33.unwrap_or(usual.shear),
+        Some(ElasticityKind::Orthotropic {
+            c11: c11.unwrap_or(usual.weft),
+            c12: c12.unwrap_or(usual.across),
+            c22: c22.unwrap_or(usual.warp),
+            c33: c33.unwrap_or(usual.shear),
         })
     }
 }

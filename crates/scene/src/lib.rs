@@ -10,6 +10,7 @@ mod checkpoint;
 mod error;
 pub mod expect;
 pub mod export;
+pub mod fabric;
 pub mod file;
 pub mod keep;
 mod load;

@@ -10,13 +10,15 @@ use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
 use ripstop::tear::{HandTear, Hem, Resistance, StrengthMap, Tearing};
-use ripstop::{Cloth, Simulation, Vec2, Vec3, criterion, model, wind};
+use ripstop::{Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
 
 /// A scene made ready to run.
 pub struct Built {
     /// The simulation, at time zero.
     pub simulation: Simulation,
+    /// What the cloth is made of.
+    pub fabric: Fabric,
     /// Steps in a frame.
     pub steps_per_frame: u64,
     /// Frames after the first one.
@@ -38,18 +40,18 @@ impl Scene {
     }
 
     pub(crate) fn build(&self, source: &Source) -> Result<Built, SceneError> {
-        self.validate(source)?;
+        let fabric = self.validate(source)?;
         let (mesh, positions) = self.mesh(source)?;
         let bounds = uv_bounds(&mesh);
         let mut cloth = match positions {
-            Some(x) => Cloth::shaped(mesh, self.fabric.density, x),
-            None => Cloth::flat(mesh, self.fabric.density, self.place),
+            Some(x) => Cloth::shaped(mesh, fabric.density, x),
+            None => Cloth::flat(mesh, fabric.density, self.place),
         };
         let grips = self.grips(source, &mut cloth, bounds)?;
         let tearing = self.tearing(source, bounds, &cloth, &grips)?;
-        let mut potentials = match self.model.elasticity(&self.fabric) {
-            None => model::springs(&self.fabric, &cloth),
-            Some(elasticity) => model::membrane(&self.fabric, elasticity, &cloth),
+        let mut potentials = match self.model.elasticity(&fabric) {
+            None => model::springs(&fabric, &cloth),
+            Some(elasticity) => model::membrane(&fabric, elasticity, &cloth),
         };
         potentials.extend(self.surroundings().loads(&cloth));
         let integrator: Box<dyn Integrator> = match self.integrator {
@@ -80,7 +82,7 @@ impl Scene {
         let mut warnings = stable(source, name, h, simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
         let frame_count = (self.time.duration * self.time.fps).round().max(1.0) as u32;
-        Ok(Built { simulation, steps_per_frame, frame_count, warnings })
+        Ok(Built { simulation, fabric, steps_per_frame, frame_count, warnings })
     }
 
     fn mesh(&self, source: &Source) -> Result<(Mesh, Option<Column<NodeId, Vec3>>), SceneError> {

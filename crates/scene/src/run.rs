@@ -271,7 +271,7 @@ pub fn run(
     let (scene, built) = part.build()?;
     let kept = Kept::read(&part.source, &scene)?;
     let other_onset = other_onset(part.path(), &scene)?;
-    let Built { mut simulation, steps_per_frame, frame_count, warnings } = built;
+    let Built { mut simulation, steps_per_frame, frame_count, warnings, fabric: _ } = built;
     for warning in &warnings {
         progress(Progress::Warning(warning));
     }

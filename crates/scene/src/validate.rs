@@ -3,6 +3,7 @@
 use crate::error::{SceneError, suggest};
 use crate::file::{IntegratorKind, Scene};
 use crate::source::Source;
+use ripstop::Fabric;
 use ripstop::tear::Policy;
 
 type Checked = Result<(), SceneError>;
@@ -11,13 +12,11 @@ type Checked = Result<(), SceneError>;
 const MOST_STEPS: f64 = 1e11;
 
 impl Scene {
-    /// Checks every value that needs no cloth to be checked.
-    pub(crate) fn validate(&self, source: &Source) -> Checked {
+    /// Checks every value that needs no cloth to be checked, and finds the fabric.
+    pub(crate) fn validate(&self, source: &Source) -> Result<Fabric, SceneError> {
         self.validate_time(source)?;
-        self.fabric.check().map_err(|(key, cause)| {
-            source.fault(&["fabric", key], cause, "see `fabric` in docs/scenes.md for usual values")
-        })?;
-        if let Some(elasticity) = self.model.elasticity(&self.fabric) {
+        let fabric = self.fabric.resolve(source)?;
+        if let Some(elasticity) = self.model.elasticity(&fabric) {
             elasticity.check().map_err(|(key, cause)| {
                 let advice = "a constant that is left out follows from `fabric.stretch` and `fabric.shear`";
                 source.fault(&["model", "membrane", key], cause, advice)
@@ -29,7 +28,8 @@ impl Scene {
         self.validate_grips(source)?;
         self.validate_tear(source)?;
         self.validate_view(source)?;
-        self.validate_expect(source)
+        self.validate_expect(source)?;
+        Ok(fabric)
     }
 
     fn validate_time(&self, source: &Source) -> Checked {

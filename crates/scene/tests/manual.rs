@@ -6,10 +6,12 @@ use toml::{Table, Value};
 const MANUAL: &str = include_str!("../../../docs/scenes.md");
 
 /// Source files with the tables of the scene file, and the types of the core that are part of it.
-const SOURCES: [(&str, &[&str]); 11] = [
+const SOURCES: [(&str, &[&str]); 13] = [
     (include_str!("../src/file.rs"), &[]),
     (include_str!("../src/expect.rs"), &[]),
-    (include_str!("../../core/src/fabric.rs"), &["Fabric"]),
+    (include_str!("../../core/src/fabric.rs"), &["ElasticityKind", "Strength"]),
+    (include_str!("../../core/src/potential/measured.rs"), &["Measured"]),
+    (include_str!("../../core/src/potential/measured_bend.rs"), &["Bending"]),
     (include_str!("../../core/src/cloth.rs"), &["Placement"]),
     (include_str!("../../core/src/plastic.rs"), &["Plasticity"]),
     (include_str!("../../core/src/tear/mod.rs"), &["Policy"]),
@@ -84,7 +86,10 @@ fn every_key_and_word_is_in_the_manual() {
         ("GripTable", "where"),
         ("GripKey", "move"),
         ("Expect", "large_pieces"),
-        ("Fabric", "density"),
+        ("FabricTable", "density"),
+        ("ElasticityKind", "poisson"),
+        ("Measured", "matrices"),
+        ("Bending", "curvatures"),
         ("Placement", "weft"),
         ("Plasticity", "yield_strain"),
         ("Policy", "rounds"),
@@ -151,19 +156,21 @@ fn defaults_are_those_of_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("least.toml");
     std::fs::write(&path, text).unwrap();
-    let (scene, _) = ripstop_scene::variant::Parts::read(&path).unwrap().parts[0].build().unwrap();
+    let (scene, built) = ripstop_scene::variant::Parts::read(&path).unwrap().parts[0].build().unwrap();
     // A row of the manual: | `key` | unit | `default` | …
     let default = |key: &str, unit: &str| -> f64 {
-        let row = format!("| `{key}` | {unit} | `");
+        let row = format!("| `{key}` | {unit} | `").replace("|  |", "| |");
         let (_, rest) = MANUAL.split_once(&row).unwrap_or_else(|| panic!("no row {row}"));
         rest.split('`').next().unwrap().parse().unwrap()
     };
     assert_eq!(default("fps", "1/s"), scene.time.fps);
-    assert_eq!(default("density", "kg/m²"), scene.fabric.density);
-    assert_eq!(default("stretch", "N/m"), scene.fabric.stretch);
-    assert_eq!(default("shear", "N/m"), scene.fabric.shear);
-    assert_eq!(default("bend", "N·m"), scene.fabric.bend);
-    assert_eq!(default("damping", "s"), scene.fabric.damping);
+    assert_eq!(default("density", "kg/m²"), built.fabric.density);
+    assert_eq!(default("stretch", "N/m"), built.fabric.stretch);
+    assert_eq!(default("shear", "N/m"), built.fabric.shear);
+    assert_eq!(default("bend", "N·m"), built.fabric.bend);
+    assert_eq!(default("damping", "s"), built.fabric.damping);
+    assert_eq!(default("thickness", "m"), built.fabric.thickness);
+    assert_eq!(default("friction", ""), built.fabric.friction);
     assert_eq!(default("viscous", "kg/(m²·s)"), scene.air.viscous);
     assert_eq!(default("pressure", "kg/m³"), scene.air.pressure);
     assert_eq!(default("drag", "kg/m³"), scene.air.drag);

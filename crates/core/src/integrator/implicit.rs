@@ -255,7 +255,8 @@ mod tests {
     use proptest::prelude::*;
     use ripstop_mesh::{ChangeLog, EdgeId, FaceId, NodeId, Vec2, generate};
 
-    const FABRIC: Fabric = Fabric { density: 0.2, stretch: 800.0, shear: 40.0, bend: 1e-4, damping: 2e-4 };
+    const FABRIC: Fabric =
+        Fabric { density: 0.2, stretch: 800.0, shear: 40.0, bend: 1e-4, damping: 2e-4, ..Fabric::SOFT };
 
     fn sheet(size: Vec2, spacing: f64) -> Cloth {
         let place = Placement { warp: Vec3::new(0.0, 0.6, 0.8), ..Placement::default() };

@@ -107,7 +107,8 @@ mod tests {
     /// End state after 0.2 s of a small hanging sheet with all elements.
     fn end_state(mut integrator: Box<dyn Integrator>, steps: usize, damped: bool) -> Vec<Vec3> {
         let share = f64::from(u8::from(damped));
-        let fabric = Fabric { density: 1.0, stretch: 20.0, shear: 2.0, bend: 0.01, damping: 0.01 * share };
+        let fabric =
+            Fabric { density: 1.0, stretch: 20.0, shear: 2.0, bend: 0.01, damping: 0.01 * share, ..Fabric::default() };
         let mut cloth = Cloth::flat(generate::irregular(Vec2::ONE, 0.34, 1).unwrap(), 1.0, Placement::default());
         cloth.hold(ripstop_mesh::NodeId(0), Some(0));
         for n in cloth.mesh.nodes() {

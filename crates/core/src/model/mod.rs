@@ -9,9 +9,19 @@ pub use membrane::membrane;
 pub use springs::springs;
 
 use crate::cloth::Cloth;
+use crate::fabric::Fabric;
 use crate::math::Vec3;
-use crate::potential::{Air, Drag, Gravity, Potential};
+use crate::potential::{Air, Bend, Drag, ElementSet, Gravity, MeasuredBend, Potential};
 use crate::wind::Wind;
+
+/// Bending over hinges, for every model the same; none if it is zero.
+fn bending(fabric: &Fabric, cloth: &Cloth) -> Option<Box<dyn Potential>> {
+    match fabric.bending {
+        Some(bending) => Some(Box::new(ElementSet::new(MeasuredBend::from(bending), cloth))),
+        None if fabric.bend > 0.0 => Some(Box::new(ElementSet::new(Bend { stiffness: fabric.bend }, cloth))),
+        None => None,
+    }
+}
 
 /// What surrounds the cloth.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,9 +3,10 @@
 //! Source: Phillips 2008 chapter III.B. Parameters: those of [`Fabric`]. Limits: see the manual pages of the
 //! three elements.
 
+use super::bending;
 use crate::cloth::Cloth;
 use crate::fabric::Fabric;
-use crate::potential::{Bend, ElementSet, Potential, Shear, Stretch};
+use crate::potential::{ElementSet, Potential, Shear, Stretch};
 
 /// The potentials of a spring sheet. A property that is zero costs nothing.
 pub fn springs(fabric: &Fabric, cloth: &Cloth) -> Vec<Box<dyn Potential>> {
@@ -13,8 +14,6 @@ pub fn springs(fabric: &Fabric, cloth: &Cloth) -> Vec<Box<dyn Potential>> {
     if fabric.shear > 0.0 {
         potentials.push(Box::new(ElementSet::new(Shear { stiffness: fabric.shear }, cloth)));
     }
-    if fabric.bend > 0.0 {
-        potentials.push(Box::new(ElementSet::new(Bend { stiffness: fabric.bend }, cloth)));
-    }
+    potentials.extend(bending(fabric, cloth));
     potentials
 }

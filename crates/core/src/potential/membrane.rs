@@ -28,6 +28,8 @@
 //!
 //! Limits: for small strain. Under strong compression St.Venant-Kirchhoff softens, and a triangle turned inside out in its plane
 //! isn't pushed back; cloth buckles before. Green strain s + s²/2 makes large stretch stiffer than `Stretch`.
+//!
+//! C may be one matrix ([`Elasticity`]: isotropic or orthotropic) or differ with the strain ([`Measured`](super::Measured)): a [`Law`].
 
 use super::{Element, Row, Tangent};
 use crate::cloth::Cloth;
@@ -59,6 +61,12 @@ impl Elasticity {
         Self { weft: along, across: Self::POISSON * along, warp: along, shear: 1.5 * fabric.shear }
     }
 
+    /// A sheet that is alike in all directions (K eq. 2.11): Young's modulus per width [N/m] and Poisson's ratio.
+    pub fn isotropic(young: f64, poisson: f64) -> Self {
+        let along = young / (1.0 - poisson * poisson);
+        Self { weft: along, across: poisson * along, warp: along, shear: 0.5 * (1.0 - poisson) * along }
+    }
+
     /// The first constant that makes no sense, by its symbol, and why: strain must cost energy.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let must = |key, value: f64, ok: bool, rule: &str| {
@@ -71,17 +79,50 @@ impl Elasticity {
         must("c12", self.across, stable, "below the root of c11 · c22 in size, or strain would give energy")
     }
 
+    /// Gershgorin: no strain of length one gives more stress [N/m].
+    pub(super) fn most(&self) -> f64 {
+        self.weft.max(self.warp) + self.across.abs() + self.shear
+    }
+
     /// C e.
     #[inline(always)]
-    fn stress(&self, [u, v, shear]: [f64; 3]) -> [f64; 3] {
+    pub fn stress(&self, [u, v, shear]: [f64; 3]) -> [f64; 3] {
         [self.weft * u + self.across * v, self.across * u + self.warp * v, self.shear * shear]
     }
 }
 
+/// How C follows from the strain (ε_uu, ε_vv, γ). Kernels call it: `#[inline(always)]` and no branch.
+pub trait Law: Send + Sync + 'static {
+    /// The C that makes stress of strain, and damping.
+    fn at(&self, strain: [f64; 3]) -> Elasticity;
+
+    /// The C that makes changes of stress of changes of strain, as well as a positive semi-definite one can.
+    fn slope(&self, strain: [f64; 3]) -> Elasticity;
+
+    /// No strain of length one gives more stress than this [N/m].
+    fn most(&self) -> f64;
+}
+
+impl Law for Elasticity {
+    #[inline(always)]
+    fn at(&self, _strain: [f64; 3]) -> Elasticity {
+        *self
+    }
+
+    #[inline(always)]
+    fn slope(&self, _strain: [f64; 3]) -> Elasticity {
+        *self
+    }
+
+    fn most(&self) -> f64 {
+        self.most()
+    }
+}
+
 /// Finite elements of the membrane.
-pub struct Membrane {
+pub struct Membrane<L = Elasticity> {
     /// The matrix C.
-    pub elasticity: Elasticity,
+    pub elasticity: L,
     /// Dashpot over spring τ [s].
     pub damping: f64,
 }
@@ -109,7 +150,7 @@ fn strain(rest: &Sheet, u: Vec3, v: Vec3) -> [f64; 3] {
     [0.5 * (u.dot(u) - rest[5]), 0.5 * (v.dot(v) - rest[7]), u.dot(v) - rest[6]]
 }
 
-impl Element<3, 9> for Membrane {
+impl<L: Law> Element<3, 9> for Membrane<L> {
     type Key = FaceId;
     const NAME: &'static str = "membrane";
     const STIFF: bool = true;
@@ -131,9 +172,8 @@ impl Element<3, 9> for Membrane {
         let change =
             |a: &[f64; 3], b: &[f64; 3]| a[1] * b[1] * s01 + (a[1] * b[2] + a[2] * b[1]) * mixed + a[2] * b[2] * s20;
         let area = 0.5 * d.abs();
-        let c = &self.elasticity;
-        // Gershgorin: the largest stiffness against the sum of squared weights, doubled for strain below one.
-        let most = c.weft.max(c.warp) + c.across.abs() + c.shear;
+        // The largest stiffness against the sum of squared weights, doubled for strain below one.
+        let most = self.elasticity.most();
         let squares: f64 = ru.iter().chain(&rv).map(|r| r * r).sum();
         let metric = [1.0 + change(&ru, &ru), change(&ru, &rv), 1.0 + change(&rv, &rv)];
         let [g_uu, g_uv, g_vv] = metric;
@@ -144,7 +184,7 @@ impl Element<3, 9> for Membrane {
     fn energy(&self, rest: &Sheet, x: &[Vec3; 3]) -> f64 {
         let (u, v) = threads(&weights(rest), x);
         let strain = strain(rest, u, v);
-        let stress = self.elasticity.stress(strain);
+        let stress = self.elasticity.at(strain).stress(strain);
         0.5 * rest[4] * (stress[0] * strain[0] + stress[1] * strain[1] + stress[2] * strain[2])
     }
 
@@ -153,11 +193,12 @@ impl Element<3, 9> for Membrane {
         let weights = weights(rest);
         let ((weft, warp), (weft_rate, warp_rate)) = (threads(&weights, x), threads(&weights, v));
         let mut strain = strain(rest, weft, warp);
+        let c = self.elasticity.at(strain);
         // C is linear: strain plus τ times its rate in one go.
         strain[0] += self.damping * weft.dot(weft_rate);
         strain[1] += self.damping * warp.dot(warp_rate);
         strain[2] += self.damping * (weft.dot(warp_rate) + warp.dot(weft_rate));
-        let stress = self.elasticity.stress(strain);
+        let stress = c.stress(strain);
         let along_u = (weft * stress[0] + warp * stress[2]) * rest[4];
         let along_v = (warp * stress[1] + weft * stress[2]) * rest[4];
         let [ru, rv] = weights;
@@ -170,16 +211,23 @@ impl Element<3, 9> for Membrane {
     fn tangent(&self, rest: &Sheet, x: &[Vec3; 3], per_x: f64, per_v: f64) -> Tangent<3> {
         let weights = weights(rest);
         let (u, v) = threads(&weights, x);
-        let c = &self.elasticity;
-        let [xx, yy, xy] = c.stress(strain(rest, u, v));
+        let strain = strain(rest, u, v);
+        let (at, slope) = (self.elasticity.at(strain), self.elasticity.slope(strain));
+        let [xx, yy, xy] = at.stress(strain);
         let pull = Sym2 { xx, xy, yy }.positive_part();
-        let material = rest[4] * (per_x + per_v * self.damping);
+        let (elastic, viscous) = (rest[4] * per_x, rest[4] * (per_v * self.damping));
+        let c = Elasticity {
+            weft: slope.weft * elastic + at.weft * viscous,
+            across: slope.across * elastic + at.across * viscous,
+            warp: slope.warp * elastic + at.warp * viscous,
+            shear: slope.shear * elastic + at.shear * viscous,
+        };
         let turning = rest[4] * per_x;
         let (uu, vv, uv) = (outer(u, u), outer(v, v), outer(u, v));
         let along = |stress: f64| Mat3::from_diagonal(Vec3::splat(turning * stress));
-        let by_uu = (uu * c.weft + vv * c.shear) * material + along(pull.xx);
-        let by_vv = (vv * c.warp + uu * c.shear) * material + along(pull.yy);
-        let by_uv = (uv * c.across + uv.transpose() * c.shear) * material + along(pull.xy);
+        let by_uu = uu * c.weft + vv * c.shear + along(pull.xx);
+        let by_vv = vv * c.warp + uu * c.shear + along(pull.yy);
+        let by_uv = uv * c.across + uv.transpose() * c.shear + along(pull.xy);
         let by_vu = by_uv.transpose();
         let [ru, rv] = weights;
         let mut all = [[Mat3::ZERO; 3]; 3];

@@ -117,7 +117,8 @@ mod tests {
     use crate::{Grip, Key};
     use ripstop_mesh::{ChangeLog, EdgeId, NodeId, Vec2, generate};
 
-    const FABRIC: Fabric = Fabric { density: 0.2, stretch: 800.0, shear: 40.0, bend: 1e-4, damping: 2e-4 };
+    const FABRIC: Fabric =
+        Fabric { density: 0.2, stretch: 800.0, shear: 40.0, bend: 3e-4, damping: 2e-4, ..Fabric::SOFT };
 
     type Model = fn(&Cloth) -> Vec<Box<dyn Potential>>;
 
