@@ -337,7 +337,7 @@ fn a_stronger_cloth_tears_later_and_a_strong_enough_one_never() {
 
 /// A strip of finite elements in steps a hundred times what an explicit integrator could take, with tears at a fifth.
 fn implicit_strip(tolerance: f64) -> (Cloth, impl FnOnce(Cloth) -> Simulation) {
-    let fabric = Fabric { density: 0.3, stretch: 3000.0, shear: 200.0, bend: 1e-5, damping: 1e-4 };
+    let fabric = Fabric { density: 0.3, stretch: 3000.0, shear: 200.0, bend: 1e-5, damping: 1e-4, ..Fabric::default() };
     let cloth = Cloth::flat(generate::irregular(SIZE, 0.06, 3).unwrap(), fabric.density, Placement::default());
     let simulate = move |cloth: Cloth| {
         let potentials = membrane(&fabric, Elasticity::of(&fabric), &cloth);
