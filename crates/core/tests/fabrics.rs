@@ -37,7 +37,7 @@ fn sinks(mesh: Mesh, fabric: &Fabric, stiffness: f64, lies_along_u: bool, root: 
     let tip = cloth.mesh.nodes().map(|n| along(cloth.mesh.node_uv(n))).fold(0.0, f64::max);
     let length = tip - root + 0.5 * cell;
     // A weight that lets it sink by a fiftieth of its length: little enough for the linear theory.
-    let gravity = 0.02 * 8.0 * stiffness / (fabric.density * length.powi(3));
+    let gravity = 0.02 * 8.0 * stiffness / (fabric.density * length * length * length);
     let end = simulate(fabric, cloth, Vec3::NEG_Y * gravity, &held);
     let ends = end.mesh.nodes().filter(|&n| along(end.mesh.node_uv(n)) > tip - 1e-6);
     let (sum, count) = ends.fold((0.0, 0.0), |(sum, count), n| (sum - end.x[n].y, count + 1.0));

@@ -211,7 +211,7 @@ pub fn import(path: &Path) -> Result<KnownFabric, SceneError> {
     let all = tables.and_then(|()| fabric.check().map_err(|(_, key, cause)| (key, cause)));
     all.map_err(|(key, cause)| {
         let line = source.text.lines().position(|line| line.contains(&format!("\"{key}\""))).map(|at| at + 1);
-        fault(line, cause, "a sheet like this would gain energy by being strained; check the file for slips")
+        fault(line, cause, "there is no such sheet; check the file for slips")
     })?;
     let stem = path.file_stem().map_or("measured".into(), |stem| stem.to_string_lossy().into_owned());
     let file = path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());

@@ -130,8 +130,8 @@ impl MeasuredLaw {
         let direction = amount * (2.0 * radius / (largest + f64::MIN_POSITIVE)).min(1.0);
         // Twice the angle to the weft, in eighths of a turn.
         let eighths = angle(off, half, radius) * (4.0 / PI);
-        let (a, b) = (eighths.min(1.0), (eighths - 1.0).max(0.0).min(1.0));
-        let (c, d) = ((eighths - 2.0).max(0.0).min(1.0), (eighths - 3.0).max(0.0));
+        let (a, b) = (eighths.min(1.0), (eighths - 1.0).clamp(0.0, 1.0));
+        let (c, d) = ((eighths - 2.0).clamp(0.0, 1.0), (eighths - 3.0).max(0.0));
         let [t0, t1, t2, t3] = &self.turns;
         let mut all = [0.0; 4];
         for k in 0..4 {

@@ -113,7 +113,7 @@ impl MeasuredBend {
         let (mut value, mut slope) = (b[0], 0.0);
         for i in 0..4 {
             let (step, way) = (b[i + 1] - b[i], (k - self.bending.curvatures[i]) * self.per_gap[i]);
-            let inside = way.max(0.0).min(1.0);
+            let inside = way.clamp(0.0, 1.0);
             value += step * inside;
             slope += if way == inside { step * self.per_gap[i] } else { 0.0 };
         }
@@ -234,8 +234,11 @@ mod tests {
             laws::balanced(x, bend.force(&rest, &x, &[Vec3::ZERO; 4]), 500.0);
             laws::stiffness_never_pushes(&bend, &rest, x, 500.0);
         }
-        // B rises from flat, so the moment is k + c k² there: half a step off the slope is 1e-6 of it.
-        laws::stiffness_is_the_slope(&bend, &rest, folded(0.0), 5000.0);
+        // Where B rises from flat the slope of the moment has a kink there, which differences see.
+        let mut level = STIFF;
+        level.stiffness.iter_mut().for_each(|row| row[1] = row[0]);
+        let (even, level) = hinge(level);
+        laws::stiffness_is_the_slope(&even, &level, folded(0.0), 500.0);
         assert!(bend.energy(&rest, &folded(0.0)) < 1e-25, "flat is rest");
     }
 

@@ -553,6 +553,9 @@ mod tests {
         agree(Shear { stiffness: 20.0 });
         agree(Bend { stiffness: 1e-3 });
         agree(Membrane { elasticity: Elasticity::of(&crate::Fabric::default()), damping: 0.01 });
+        let measured = crate::potential::measured::tests::KNIT;
+        agree(Membrane { elasticity: crate::potential::MeasuredLaw::from(measured), damping: 0.01 });
+        agree(crate::potential::MeasuredBend::from(crate::potential::Bending::constant([1e-3, 2e-3, 3e-3])));
         let wind = Wind { keys: vec![(0.0, Vec3::new(3.0, 1.0, 2.0))], gust: 0.3, period: 1.0, length: 0.5, seed: 1 };
         agree(Air::<true>::new(0.1, 0.7, wind.clone()));
         agree(Air::<false>::new(0.1, 0.7, wind));
