@@ -335,7 +335,7 @@ mod tests {
     fn what_is_written_reads_the_same() {
         for name in names() {
             let known = named(name).unwrap();
-            let source = Source { path: "x.toml".into(), text: write(&known) };
+            let source = Source { path: "x.toml".into(), text: write(&known), origin: None };
             let again = parse(&source).unwrap_or_else(|e| panic!("{e}\n{}", source.text));
             assert_eq!((again.fabric, again.sources, again.title), (known.fabric, known.sources, known.title));
         }
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn what_stands_beside_a_name_counts() {
-        let source = Source { path: "x.toml".into(), text: String::new() };
+        let source = Source { path: "x.toml".into(), text: String::new(), origin: None };
         let table = |text: &str| -> FabricTable { toml::from_str(text).unwrap() };
         let denim = named("denim").unwrap().fabric;
         assert_eq!(table("name = \"denim\"").resolve(&source).unwrap(), denim);
