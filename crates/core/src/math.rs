@@ -119,8 +119,9 @@ impl Sym2 {
         // λ (T − μ I) / (λ − μ) for the eigenvalues λ > 0 > μ: the projector on λ's axis. Without a branch, so that loops
         // over it become vector code: all of T if both pull, nothing if both push.
         let (high, low) = (mean + radius, mean - radius);
-        let part = high * inverse_or_zero(2.0 * radius);
-        let (scale, low) = if low >= 0.0 { (1.0, 0.0) } else { (if high > 0.0 { part } else { 0.0 }, low) };
+        let part = (high * inverse_or_zero(2.0 * radius)).max(0.0);
+        let scale = if low >= 0.0 { 1.0 } else { part };
+        let low = low.min(0.0);
         Self { xx: scale * (self.xx - low), xy: scale * self.xy, yy: scale * (self.yy - low) }
     }
 }

@@ -47,7 +47,7 @@ pub struct ImplicitSettings {
 impl Default for ImplicitSettings {
     fn default() -> Self {
         Self {
-            tolerance: 1e-2,
+            tolerance: 3e-2,
             iterations: 1000,
             newton: 1,
             substeps: 1,

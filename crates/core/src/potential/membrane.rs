@@ -230,14 +230,15 @@ impl<L: Law> Element<3, 9> for Membrane<L> {
         let by_uv = uv * c.across + uv.transpose() * c.shear + along(pull.xy);
         let by_vu = by_uv.transpose();
         let [ru, rv] = weights;
-        let mut all = [[Mat3::ZERO; 3]; 3];
-        for i in 0..3 {
-            let (left_u, left_v) = (by_uu * ru[i] + by_vu * rv[i], by_uv * ru[i] + by_vv * rv[i]);
-            for j in 0..3 {
-                all[i][j] = left_u * ru[j] + left_v * rv[j];
-            }
-        }
-        all
+        // Written out: a loop so long isn't unrolled, and then isn't vector code.
+        let row = |i: usize| (by_uu * ru[i] + by_vu * rv[i], by_uv * ru[i] + by_vv * rv[i]);
+        let block = |(left_u, left_v): (Mat3, Mat3), j: usize| left_u * ru[j] + left_v * rv[j];
+        let (r0, r1, r2) = (row(0), row(1), row(2));
+        [
+            [block(r0, 0), block(r0, 1), block(r0, 2)],
+            [block(r1, 0), block(r1, 1), block(r1, 2)],
+            [block(r2, 0), block(r2, 1), block(r2, 2)],
+        ]
     }
 
     fn lag(&self) -> f64 {

@@ -71,7 +71,7 @@ pub trait Potential: Send + Sync {
     fn place(&mut self, _pattern: &Pattern, _nodes: &[u32]) {}
 
     /// Adds `per_x` · K + `per_v` · D at positions `x` to some rows of the matrix whose pattern was
-    /// [looked up](Self::place): stiffness [N/m], made positive semi-definite, and damping [N·s/m].
+    /// [looked up](Self::place), right of the diagonal: stiffness [N/m], made positive semi-definite, and damping [N·s/m].
     fn add_stiffness(&self, _x: &[Vec3], _per_x: f64, _per_v: f64, _rows: &mut Rows) {}
 
     /// Calls `visit` with the number and the nodes of every row that [`project`](Self::project) can project.
@@ -145,7 +145,7 @@ impl Forces {
     /// Fills a matrix, whose pattern is [linked](Self::link_stiffness), with mass, stiffness and damping of all potentials:
     /// M + `per_x` · K + `per_v` · D, see [`Potential::add_stiffness`].
     pub fn fill_stiffness(&self, mass: &[f64], x: &[Vec3], per_x: f64, per_v: f64, matrix: &mut BlockMatrix) {
-        matrix.fill(mass, |rows| {
+        matrix.fill_half(mass, |rows| {
             self.potentials.iter().for_each(|potential| potential.add_stiffness(x, per_x, per_v, rows));
         });
     }

@@ -6,7 +6,7 @@ use crate::lanes::{self, LANES, Lanes, Work};
 use crate::lists::Lists;
 use crate::math::{Mat3, Vec3, inverse_or_zero};
 use crate::parallel;
-use crate::sparse::{Pattern, Rows};
+use crate::sparse::{Pattern, Rows, TRANSPOSED};
 use ripstop_mesh::{EdgeId, FaceId, Id, Mesh, NodeId};
 
 /// A kernel on `N` nodes with `R` rest values. Rows are numbered by an id of the mesh, so their order, and with it every
@@ -286,6 +286,7 @@ struct TangentKernel<'a, const N: usize, const R: usize, E> {
     out: &'a mut Tangents<N>,
 }
 
+/// Numbers of the blocks above the diagonal; the others follow from them, see [`BlockMatrix::fill_half`](crate::sparse::BlockMatrix::fill_half).
 type Tangents<const N: usize> = [[[[f32; LANES]; 9]; N]; N];
 
 impl<const N: usize, const R: usize, E: Element<N, R>> Work for TangentKernel<'_, N, R, E> {
@@ -308,7 +309,7 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Work for TangentKernel<'_
             }
             let tangent = element.tangent(&rest, &x, per_x, per_v);
             for a in 0..N {
-                for b in a..N {
+                for b in a + 1..N {
                     let (columns, out) = (&tangent[a][b], &mut out[a][b]);
                     for (c, column) in [columns.x_axis, columns.y_axis, columns.z_axis].into_iter().enumerate() {
                         out[3 * c][lane] = column.x as f32;
@@ -320,9 +321,6 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Work for TangentKernel<'_
         }
     }
 }
-
-/// Where the numbers of a transposed block are.
-const TRANSPOSED: [usize; 9] = [0, 3, 6, 1, 4, 7, 2, 5, 8];
 
 /// The sum over `slots`: of those in even and in odd places, then of both, since one chain of sums would have to wait
 /// for itself.
@@ -461,15 +459,18 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
             }
             lanes::run(TangentKernel { element: &self.element, block, x, per_x, per_v, out: &mut tangents });
             for lane in (0..LANES).filter(|lane| block.live >> lane & 1 == 1) {
-                for a in (0..N).filter(|&a| (first..last).contains(&block.nodes[a][lane])) {
-                    let row = matrix.row(block.nodes[a][lane] as usize);
-                    for b in 0..N {
+                for (a, b) in (0..N).flat_map(|a| (a + 1..N).map(move |b| (a, b))) {
+                    let [n, m] = [a, b].map(|k| block.nodes[k][lane]);
+                    if !(first..last).contains(&n.min(m)) {
+                        continue;
+                    }
+                    let row = matrix.row(n.min(m) as usize);
+                    if n < m {
                         let sum = &mut row[places[a][b][lane] as usize];
-                        if a <= b {
-                            (0..9).for_each(|k| sum[k] += tangents[a][b][k][lane]);
-                        } else {
-                            (0..9).for_each(|k| sum[k] += tangents[b][a][TRANSPOSED[k]][lane]);
-                        }
+                        (0..9).for_each(|k| sum[k] += tangents[a][b][k][lane]);
+                    } else {
+                        let sum = &mut row[places[b][a][lane] as usize];
+                        (0..9).for_each(|k| sum[k] += tangents[a][b][TRANSPOSED[k]][lane]);
                     }
                 }
             }

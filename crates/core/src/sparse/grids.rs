@@ -174,7 +174,7 @@ impl Transfer {
     /// coarse = Pᵀ fine P.
     pub fn project(&self, fine: &BlockMatrix, coarse: &mut BlockMatrix) {
         let longest = self.start.windows(2).map(|s| s[1] - s[0]).max().unwrap_or(0);
-        coarse.fill(&[], |rows| {
+        coarse.fill(|rows| {
             let range = rows.range();
             let mine = |&(a, weight): &(u32, f32)| weight > 0.0 && range.contains(&(a as usize));
             let mut sums = vec![[0.0; 9]; longest as usize];

@@ -81,6 +81,8 @@ pub struct BlockMatrix {
     pub pattern: Pattern,
     /// In the order of the pattern, and one more at the end, so that columns of blocks can be read four numbers at a time.
     block: Vec<Block>,
+    /// What elements added to the right of the diagonal, in the same places.
+    half: Vec<Block>,
     mass: Vec<f64>,
 }
 
@@ -115,10 +117,31 @@ pub(super) fn times(block: &[f32], x: Vec3f) -> Vec4 {
     a * Vec4::splat(x.x) + b * Vec4::splat(x.y) + c * Vec4::splat(x.z)
 }
 
+/// Where the numbers of a block are in the transposed one.
+pub const TRANSPOSED: [usize; 9] = [0, 3, 6, 1, 4, 7, 2, 5, 8];
+
+/// Calls `work` for parts of all rows, on several threads.
+fn in_parts(pattern: &Pattern, block: &mut Vec<Block>, work: impl Fn(&mut Rows) + Sync) {
+    // The one at the end is new each time, or there would be a trace of history.
+    block.truncate(pattern.block_count());
+    block.resize(pattern.block_count() + 1, [0.0; 9]);
+    let count = pattern.row_count();
+    let part_count = parallel::part_count(count);
+    let (mut parts, mut left, mut first) = (Vec::with_capacity(part_count), &mut block[..], 0);
+    for part in 1..=part_count {
+        let next = count * part / part_count;
+        let start = &pattern.columns.starts()[first..next + 1];
+        let (block, rest) = left.split_at_mut((start[next - first] - start[0]) as usize);
+        parts.push(Rows { first, start, block });
+        (left, first) = (rest, next);
+    }
+    parallel::for_each_part(parts, |mut rows| work(&mut rows));
+}
+
 impl BlockMatrix {
     /// All zeros.
     pub fn new(pattern: Pattern) -> Self {
-        Self { block: vec![[0.0; 9]; pattern.block_count() + 1], pattern, mass: Vec::new() }
+        Self { block: vec![[0.0; 9]; pattern.block_count() + 1], pattern, half: Vec::new(), mass: Vec::new() }
     }
 
     /// Rows, and columns.
@@ -126,33 +149,45 @@ impl BlockMatrix {
         self.pattern.row_count()
     }
 
-    /// Fills the matrix anew: `work` gets rows of zeros, with `mass` on the diagonal if there is any, and adds to them. It is
-    /// called for parts of the matrix on several threads, so what it adds to a row must not depend on the part.
-    pub fn fill(&mut self, mass: &[f64], work: impl Fn(&mut Rows) + Sync) {
+    /// Fills the matrix anew: `work` gets rows of zeros and adds to them. It is called for parts of the matrix on several
+    /// threads, so what it adds to a row must not depend on the part.
+    pub fn fill(&mut self, work: impl Fn(&mut Rows) + Sync) {
         self.mass.clear();
-        self.mass.extend_from_slice(mass);
-        let Self { pattern, block, .. } = self;
-        // The one at the end is new each time, or there would be a trace of history.
-        block.truncate(pattern.block_count());
-        block.resize(pattern.block_count() + 1, [0.0; 9]);
-        let count = pattern.row_count();
-        let part_count = parallel::part_count(count);
-        let (mut parts, mut left, mut first) = (Vec::with_capacity(part_count), &mut block[..], 0);
-        for part in 1..=part_count {
-            let next = count * part / part_count;
-            let start = &pattern.columns.starts()[first..next + 1];
-            let (block, rest) = left.split_at_mut((start[next - first] - start[0]) as usize);
-            parts.push(Rows { first, start, block });
-            (left, first) = (rest, next);
-        }
-        parallel::for_each_part(parts, |mut rows| {
+        in_parts(&self.pattern, &mut self.block, |rows| {
             rows.block.fill([0.0; 9]);
-            for i in rows.range().take(mass.len().saturating_sub(rows.first)) {
-                let middle = pattern.middle[i] as usize;
-                let block = &mut rows.row(i)[middle];
-                [0, 4, 8].into_iter().for_each(|k| block[k] = mass[i] as f32);
+            work(rows);
+        });
+    }
+
+    /// Fills the matrix anew with M + K: `work` adds to rows of zeros, as for [`fill`](Self::fill), but only to what is to the right of the
+    /// diagonal. The left is the same mirrored, and the diagonal what makes the blocks of a row add up to its `mass`.
+    pub fn fill_half(&mut self, mass: &[f64], work: impl Fn(&mut Rows) + Sync) {
+        let Self { pattern, block, half, mass: own } = self;
+        own.clear();
+        own.extend_from_slice(mass);
+        in_parts(pattern, half, |rows| {
+            rows.block.fill([0.0; 9]);
+            work(rows);
+        });
+        let half = &*half;
+        in_parts(pattern, block, |rows| {
+            for i in rows.range() {
+                let (columns, middle) = (pattern.row(i), pattern.middle[i] as usize);
+                let row = rows.row(i);
+                row.copy_from_slice(&half[pattern.range(i)]);
+                for (block, &j) in row[..middle].iter_mut().zip(columns) {
+                    let j = j as usize;
+                    let mirrored = &half[pattern.range(j).start + pattern.place(j, i as u32) as usize];
+                    (0..9).for_each(|k| block[k] = mirrored[TRANSPOSED[k]]);
+                }
+                let mut sum = [0.0; 9];
+                for block in &row[..] {
+                    (0..9).for_each(|k| sum[k] += block[k]);
+                }
+                sum = sum.map(|s: f32| -s);
+                [0, 4, 8].into_iter().for_each(|k| sum[k] += mass[i] as f32);
+                row[middle] = sum;
             }
-            work(&mut rows);
         });
     }
 
@@ -239,9 +274,9 @@ mod tests {
             }
         }
         let pattern = matrix.pattern.clone();
-        matrix.fill(&[2.0; 6], |rows| {
+        matrix.fill_half(&[2.0; 6], |rows| {
             for i in rows.range() {
-                for (&j, block) in pattern.row(i).iter().zip(rows.row(i)) {
+                for (&j, block) in pattern.row(i).iter().zip(rows.row(i)).filter(|(j, _)| **j > i as u32) {
                     let made = dense[i][j as usize].to_cols_array();
                     (0..9).for_each(|k| block[k] += made[k] as f32);
                 }

@@ -11,5 +11,5 @@ mod matrix;
 mod precondition;
 
 pub use conjugate::{Conjugate, Solved};
-pub use matrix::{Block, BlockMatrix, Pattern, Rows};
+pub use matrix::{Block, BlockMatrix, Pattern, Rows, TRANSPOSED};
 pub use precondition::{Preconditioner, PreconditionerKind};
