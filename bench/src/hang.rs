@@ -3,7 +3,7 @@
 use crate::peer::Rapier;
 use crate::strain::Strain;
 use anyhow::Context;
-use ripstop::integrator::{Implicit, ImplicitSettings, Integrator, Motion};
+use ripstop::integrator::{Implicit, ImplicitSettings, Integrator, Motion, Xpbd, XpbdSettings};
 use ripstop::mesh::{NodeId, generate};
 use ripstop::model::{Surroundings, membrane, springs};
 use ripstop::potential::{Elasticity, Forces, Potential};
@@ -133,8 +133,12 @@ fn implicit(tolerance: f64, newton: u32, substeps: u32) -> Box<dyn Integrator> {
     Box::new(Implicit::new(ImplicitSettings { tolerance, newton, substeps, ..ImplicitSettings::default() }))
 }
 
+fn xpbd(substeps: u32, levels: u32) -> Box<dyn Integrator> {
+    Box::new(Xpbd::new(XpbdSettings { substeps, levels, ..XpbdSettings::default() }))
+}
+
 const SOLVERS: &[Solver] = &[
-    Solver { name: "implicit, 1e-1", model: Model::Membrane, make: || implicit(1e-1, 1, 1), steps: 1 },
+    Solver { name: "implicit, tolerance 1e-1", model: Model::Membrane, make: || implicit(1e-1, 1, 1), steps: 1 },
     Solver { name: "implicit", model: Model::Membrane, make: || Box::new(Implicit::default()), steps: 1 },
     Solver {
         name: "implicit, 2 substeps",
@@ -142,6 +146,11 @@ const SOLVERS: &[Solver] = &[
         make: || implicit(ImplicitSettings::default().tolerance, 1, 2),
         steps: 1,
     },
+    Solver { name: "xpbd, 8 substeps", model: Model::Springs, make: || xpbd(8, 6), steps: 1 },
+    Solver { name: "xpbd, 16 substeps", model: Model::Springs, make: || xpbd(16, 6), steps: 1 },
+    Solver { name: "xpbd, 4 substeps, no levels", model: Model::Springs, make: || xpbd(4, 0), steps: 1 },
+    Solver { name: "xpbd, 16 substeps, no levels", model: Model::Springs, make: || xpbd(16, 0), steps: 1 },
+    Solver { name: "xpbd, 64 substeps, no levels", model: Model::Springs, make: || xpbd(64, 0), steps: 1 },
 ];
 
 /// Substeps that rapier is asked for; 4 is its own choice.

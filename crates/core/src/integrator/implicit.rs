@@ -450,7 +450,7 @@ mod tests {
             steps.flatten().collect::<Vec<_>>()
         };
         assert_eq!(told(1, 1e-6), [], "one linear system promises nothing");
-        assert_eq!(told(40, 1e-6), []);
+        assert_eq!(told(100, 1e-6), [], "what is left out of the stiffness makes rounds many, not endless");
         let few = told(2, 1e-6);
         assert!(few.len() > 10 && few.iter().all(|u| u.iterations == 2 && u.residual > 1e-6), "{few:?}");
     }

@@ -8,6 +8,7 @@ use super::{Block, BlockMatrix, Pattern};
 use crate::lists::Lists;
 use crate::math::{Vec2, Vec3f};
 use crate::parallel;
+use smallvec::SmallVec;
 
 /// How much wider a grid is than the points below it.
 const COARSENING: f64 = 3.0;
@@ -177,7 +178,7 @@ impl Transfer {
         coarse.fill(|rows| {
             let range = rows.range();
             let mine = |&(a, weight): &(u32, f32)| weight > 0.0 && range.contains(&(a as usize));
-            let mut sums = vec![[0.0; 9]; longest as usize];
+            let mut sums: SmallVec<[Block; 32]> = SmallVec::from_elem([0.0; 9], longest as usize);
             // Finer rows come in order whatever the part, so parts change no bit.
             for (i, weights) in self.weights.iter().enumerate().filter(|(_, weights)| weights.iter().any(mine)) {
                 let (begin, count) = (self.start[i] as usize, (self.start[i + 1] - self.start[i]) as usize);

@@ -127,6 +127,9 @@ fn in_parts(pattern: &Pattern, block: &mut Vec<Block>, work: impl Fn(&mut Rows) 
     block.resize(pattern.block_count() + 1, [0.0; 9]);
     let count = pattern.row_count();
     let part_count = parallel::part_count(count);
+    if part_count == 1 {
+        return work(&mut Rows { first: 0, start: pattern.columns.starts(), block });
+    }
     let (mut parts, mut left, mut first) = (Vec::with_capacity(part_count), &mut block[..], 0);
     for part in 1..=part_count {
         let next = count * part / part_count;
