@@ -9,7 +9,7 @@ use ripstop::model::{Surroundings, membrane, springs};
 use ripstop::potential::{Elasticity, Forces, Potential};
 use ripstop::{Cloth, Fabric, Placement, Vec2, Vec3};
 use ripstop_render::plot::{self, Labels, Series};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Instant;
 
@@ -95,11 +95,11 @@ impl Sheet {
 }
 
 /// One engine with one setting.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Row {
-    engine: &'static str,
+    engine: String,
     solver: String,
-    model: &'static str,
+    model: String,
     /// Nodes per side.
     side: usize,
     nodes: usize,
@@ -181,7 +181,7 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
                 });
                 let name = ("rapier 0.36", format!("constraints, {substeps} substeps"));
                 let ours = fine[Model::Springs as usize];
-                add(Row { model: "its own", ..row(name, Model::Springs, &sheet, threads, measured, ours) });
+                add(Row { model: "its own".into(), ..row(name, Model::Springs, &sheet, threads, measured, ours) });
             }
         }
     }
@@ -205,9 +205,9 @@ fn row(
     exact: Strain,
 ) -> Row {
     Row {
-        engine,
+        engine: engine.into(),
         solver,
-        model: if model == Model::Springs { "springs" } else { "membrane" },
+        model: if model == Model::Springs { "springs" } else { "membrane" }.into(),
         side: sheet.side,
         nodes: sheet.side * sheet.side,
         threads,
@@ -257,21 +257,37 @@ fn write(rows: &[Row], output: &Path) -> anyhow::Result<()> {
     save("hang.svg", picture(rows)?)
 }
 
-/// Cost against error, both as powers of ten, on the fewest threads: one line per engine, model and size.
+/// Draws `hang.svg` again from `hang.json` in the same folder.
+pub fn draw(folder: &Path) -> anyhow::Result<()> {
+    let path = folder.join("hang.json");
+    let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let rows: Vec<Row> = serde_json::from_slice(&text).with_context(|| format!("{} has no rows", path.display()))?;
+    let target = folder.join("hang.svg");
+    std::fs::write(&target, picture(&rows)?).with_context(|| format!("cannot write {}", target.display()))
+}
+
+/// Cost against error, both as powers of ten, of the largest sheet on the fewest threads: one line per way to solve.
 fn picture(rows: &[Row]) -> anyhow::Result<String> {
-    let threads = rows.iter().map(|row| row.threads).min().unwrap_or(1);
+    let threads = rows.iter().filter(|row| row.error_max > 0.0).map(|row| row.threads).min().unwrap_or(1);
+    let side = rows.iter().map(|row| row.side).max().unwrap_or(0);
     let mut series: Vec<Series> = Vec::new();
-    for row in rows.iter().filter(|row| row.threads == threads && row.error_max > 0.0) {
-        let name = format!("{}, {} {}²", row.engine, row.model, row.side);
+    for row in rows.iter().filter(|row| row.side == side && row.threads == threads && row.error_max > 0.0) {
+        let way = if row.solver.contains("no levels") { "xpbd, no levels" } else { &row.solver };
+        let name = match row.engine.as_str() {
+            "ripstop" if way == row.solver => way.split(',').next().unwrap_or(way),
+            "ripstop" => way,
+            other => other,
+        };
         // Errors below a hundredth of a point are drawn there.
         let point = (libm::log10(row.ms_per_frame), libm::log10(100.0 * row.error_max.max(1e-4)));
         match series.iter_mut().find(|s| s.name == name) {
             Some(line) => line.points.push(point),
-            None => series.push(Series { name, points: vec![point] }),
+            None => series.push(Series { name: name.into(), points: vec![point] }),
         }
     }
+    series.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
     let labels = Labels {
-        title: "Hung by two corners: cost against error".into(),
+        title: format!("{side}² nodes hung by two corners: cost against error"),
         x: "log₁₀ of ms per frame".into(),
         y: "log₁₀ of error of largest strain [points]".into(),
     };

@@ -32,9 +32,16 @@ enum Work {
         #[arg(short, long, default_value = "out/bench")]
         output: PathBuf,
     },
+    /// Draws the plot of an earlier run again.
+    Plot {
+        /// Folder with hang.json.
+        folder: PathBuf,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
-    let Work::Hang { sizes, threads, output } = Arguments::parse().work;
-    hang::run(&sizes, &threads, &output)
+    match Arguments::parse().work {
+        Work::Hang { sizes, threads, output } => hang::run(&sizes, &threads, &output),
+        Work::Plot { folder } => hang::draw(&folder),
+    }
 }
