@@ -46,7 +46,11 @@ def theirs(queries, iterations):
     for i, query in enumerate(queries):
         a0, b0, c0, d0, a1, b1, c1, d1 = query[1:].reshape(8, 3)
         ask = ccd.point_triangle_ccd if query[0] == 0 else ccd.edge_edge_ccd
-        hit, time = ask(a0, b0, c0, d0, a1, b1, c1, d1)
+        try:
+            hit, time = ask(a0, b0, c0, d0, a1, b1, c1, d1)
+        except MemoryError:
+            # Some degenerate queries are more than it can hold.
+            hit, time = True, np.nan
         if hit:
             times[i] = time
     return times
@@ -54,12 +58,13 @@ def theirs(queries, iterations):
 
 def compare(name, queries, iterations):
     mine, other = ours(queries), theirs(queries, iterations)
-    hits, found = other >= 0, mine >= 0
+    unknown = np.isnan(other)
+    hits, found = other >= 0, (mine >= 0) & ~unknown
     missed = hits & ~found
     # ipctk's own time is early by up to its tolerance over the speed.
     late = hits & found & (mine > other + 1e-5)
     alarms = found & ~hits
-    print(f"{name}: {len(queries)} queries, {hits.sum()} collisions, {missed.sum()} missed, {late.sum()} later than ipctk's, "
+    print(f"{name}: {len(queries)} queries, {hits.sum()} collisions, {unknown.sum()} unknown to ipctk, {missed.sum()} missed, {late.sum()} later than ipctk's, "
           f"{alarms.sum()} false alarms ({100 * alarms.mean():.3f} %)")
     for kind, which in (("missed", missed), ("late", late)):
         for i in np.flatnonzero(which)[:3]:
