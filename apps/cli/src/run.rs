@@ -116,6 +116,10 @@ fn one(
 
 /// Simulates every variant of a scene into a folder of its own, then compares them. True if everything was as promised.
 fn several(args: &Args, pool: &ThreadPool, parts: &Parts, name: &str, folder: &Path) -> Result<bool> {
+    // A slip in the last variant must not wait for the first ones to run.
+    for part in &parts.parts {
+        part.build()?;
+    }
     let (mut met, mut rows, mut folders) = (true, Vec::new(), Vec::new());
     for part in &parts.parts {
         let variant = part.name.as_deref().unwrap_or_default();

@@ -414,3 +414,13 @@ fn resuming() {
     page.add("frames gone", &folder.run(&["run", "strip.toml", "--resume"]));
     insta::assert_snapshot!("resuming", page.0);
 }
+
+#[test]
+fn a_slip_in_the_last_variant_is_found_before_the_first_one_runs() {
+    let mut page = Page::default();
+    page.refuse(
+        "last variant",
+        format!("{STRIP}\n[[variant]]\nname = \"good\"\n\n[[variant]]\nname = \"bad\"\ntime.stop = 1\n"),
+    );
+    assert!(page.0.contains("variant `bad`: unknown key `stop`"), "{}", page.0);
+}
