@@ -17,6 +17,33 @@ pub struct Key {
     pub turn: Vec3,
 }
 
+impl Key {
+    /// Displacement and turn at a time, between keyframes in order of time; none without keyframes.
+    pub fn at(keys: &[Self], time: f64) -> Self {
+        let still = Self { time, shift: Vec3::ZERO, turn: Vec3::ZERO };
+        keyframe::around(keys, time, |key| key.time).map_or(still, |(a, b, s)| Self {
+            time,
+            shift: a.shift.lerp(b.shift, s),
+            turn: a.turn.lerp(b.turn, s),
+        })
+    }
+}
+
+/// Adds to held nodes, each with a point that goes along with it, what an edit split off them or put between them.
+pub(crate) fn follow(nodes: &mut Vec<(NodeId, Vec3)>, change: &Change) {
+    let point = |n: NodeId| nodes.iter().find(|&&(held, _)| held == n).map(|&(_, at)| at);
+    let mixed = |from: &[(NodeId, f64)]| from.iter().map(|&(n, w)| point(n).map(|at| at * w)).sum::<Option<Vec3>>();
+    let (node, at) = match *change {
+        Change::NodeSplit { node, copy } => (copy, point(node)),
+        Change::EdgeSplit { tail, head, at, node, .. } => (node, mixed(&[(tail, 1.0 - at), (head, at)])),
+        Change::FaceSplit { corners, at, node, .. } => {
+            (node, mixed(&[(corners[0], at[0]), (corners[1], at[1]), (corners[2], at[2])]))
+        }
+        Change::EdgeOpened { .. } => return,
+    };
+    nodes.extend(at.map(|at| (node, at)));
+}
+
 /// A set of nodes that move together by keyframes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Grip {
@@ -56,12 +83,7 @@ impl Grip {
 
     /// Displacement and turn at a time.
     pub fn key(&self, time: f64) -> Key {
-        let still = Key { time, shift: Vec3::ZERO, turn: Vec3::ZERO };
-        keyframe::around(&self.keys, time, |key| key.time).map_or(still, |(a, b, s)| Key {
-            time,
-            shift: a.shift.lerp(b.shift, s),
-            turn: a.turn.lerp(b.turn, s),
-        })
+        Key::at(&self.keys, time)
     }
 
     /// Where its middle is at a time [m].
@@ -108,18 +130,7 @@ impl Grip {
 
     /// Nodes that were split off held ones, or lie between them, are held too.
     pub(crate) fn follow(&mut self, change: &Change) {
-        let anchor = |n: NodeId| self.nodes.iter().find(|&&(held, _)| held == n).map(|&(_, at)| at);
-        let mixed =
-            |from: &[(NodeId, f64)]| from.iter().map(|&(n, w)| anchor(n).map(|at| at * w)).sum::<Option<Vec3>>();
-        let (node, at) = match *change {
-            Change::NodeSplit { node, copy } => (copy, anchor(node)),
-            Change::EdgeSplit { tail, head, at, node, .. } => (node, mixed(&[(tail, 1.0 - at), (head, at)])),
-            Change::FaceSplit { corners, at, node, .. } => {
-                (node, mixed(&[(corners[0], at[0]), (corners[1], at[1]), (corners[2], at[2])]))
-            }
-            Change::EdgeOpened { .. } => return,
-        };
-        self.nodes.extend(at.map(|at| (node, at)));
+        follow(&mut self.nodes, change);
     }
 
     /// Records the load from the forces on all nodes.

@@ -8,6 +8,7 @@
 //! Everything is in SI units. The same input gives the same bits on every machine and for any number of threads.
 //! This crate reads no files, prints nothing and looks at no clock.
 
+pub mod body;
 pub mod cloth;
 pub mod contact;
 pub mod criterion;
@@ -28,9 +29,10 @@ pub mod sparse;
 pub mod tear;
 pub mod wind;
 
+pub use body::{Bodies, Pose};
 pub use cloth::{Cloth, Placement};
 pub use fabric::Fabric;
 pub use grip::{Grip, Key};
-pub use math::{Vec2, Vec3};
+pub use math::{Quat, Vec2, Vec3};
 pub use ripstop_mesh as mesh;
 pub use simulation::{Simulation, Snapshot, SnapshotRef, Stage, StepError, Watch};

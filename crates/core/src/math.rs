@@ -1,6 +1,6 @@
 //! Number types and the few functions the standard library would compute differently on different machines.
 
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};
 
@@ -10,6 +10,8 @@ pub type Real = f64;
 pub type Vec3 = DVec3;
 /// Derivatives of vectors by vectors.
 pub type Mat3 = DMat3;
+/// Turns (unit quaternions).
+pub type Quat = DQuat;
 /// Single precision, for linear systems: half the memory to go through; in the place of four numbers, as vectors are.
 pub type Vec3f = glam::Vec3A;
 /// Single precision, as [`Vec3f`].
@@ -74,6 +76,25 @@ pub fn sin_cos(angle: Real) -> (Real, Real) {
 pub fn rotate(p: Vec3, axis: Vec3, angle: Real) -> Vec3 {
     let (s, c) = sin_cos(angle);
     p * c + axis.cross(p) * s + axis * (axis.dot(p) * (1.0 - c))
+}
+
+/// The turn about `vector` through its length [rad]. (glam's own takes the sine of the platform.)
+pub fn turn(vector: Vec3) -> Quat {
+    let angle = vector.length();
+    if angle == 0.0 {
+        return Quat::IDENTITY;
+    }
+    let (s, c) = sin_cos(0.5 * angle);
+    let axis = vector * (s / angle);
+    Quat::from_xyzw(axis.x, axis.y, axis.z, c)
+}
+
+/// Axis times angle [rad] of a turn, the shorter way round: the inverse of [`turn`].
+pub fn turn_vector(q: Quat) -> Vec3 {
+    let q = if q.w < 0.0 { -q } else { q };
+    let sine = q.xyz().length();
+    // 2 atan(s / w) / s tends to 2 for small s, where the quotient would be 0 / 0.
+    if sine == 0.0 { Vec3::ZERO } else { q.xyz() * (2.0 * atan2(sine, q.w) / sine) }
 }
 
 /// A symmetric 2×2 tensor in material coordinates.
@@ -216,6 +237,18 @@ mod tests {
         assert_eq!(angle(0.0, -2.0, 2.0), PI);
         assert_eq!(angle(-0.5, 0.0, 0.5), -0.5 * PI);
         assert!(angle(0.0, 0.0, 0.0).is_finite());
+    }
+
+    #[test]
+    fn turns_agree_with_rodrigues_and_come_back() {
+        let p = Vec3::new(0.3, -1.0, 0.7);
+        for angle in [0.0, 1e-9, 1e-3, 0.5, 2.0, 3.1] {
+            let axis = Vec3::new(1.0, 2.0, 2.0) / 3.0;
+            assert!((turn(axis * angle) * p - rotate(p, axis, angle)).length() < 1e-15);
+            assert!((turn_vector(turn(axis * angle)) - axis * angle).length() < 1e-15);
+        }
+        // Three quarters one way are a quarter the other way.
+        assert!((turn_vector(turn(Vec3::Y * 1.5 * PI)) + Vec3::Y * 0.5 * PI).length() < 1e-14);
     }
 
     #[test]
