@@ -253,11 +253,7 @@ impl<'s, 'a> Shader<'s, 'a> {
                         self.cloth(i, face, weights, corners, shape, front, footprint)
                     }
                     Owner::Body(i) => {
-                        let shell = &self.world.shells[i];
-                        let normals = shell.faces[face].map(|n| shell.normals[n as usize]);
-                        // A crease sharper than 40° stays sharp.
-                        let creased = normals.iter().any(|n| n.dot(flat) < 0.766);
-                        let n = if creased { flat } else { blend(normals, weights) };
+                        let n = blend(self.world.shells[i][face], weights);
                         let fine = if front { n } else { -n };
                         let albedo = self.scene.bodies[i].colour.unwrap_or(srgb(0xd9d4cb));
                         Matter { albedo, shape, fine, kind: Kind::Glazed }

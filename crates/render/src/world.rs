@@ -71,13 +71,6 @@ pub(crate) struct Sheet<'a> {
     pub torn: Vec<u8>,
 }
 
-/// Triangles of a body in world coordinates.
-#[derive(Default)]
-pub(crate) struct Shell {
-    pub faces: Vec<[u32; 3]>,
-    pub normals: Vec<Vec3>,
-}
-
 #[derive(Clone, Copy)]
 struct Triangle {
     corners: [Vec3; 3],
@@ -88,7 +81,8 @@ struct Triangle {
 /// Everything rays can meet, except the floor.
 pub(crate) struct World<'a> {
     pub sheets: Vec<Sheet<'a>>,
-    pub shells: Vec<Shell>,
+    /// Of each body the normals of its faces' corners.
+    pub shells: Vec<Vec<[Vec3; 3]>>,
     pub bounds: Bounds,
     /// Length below which things count as touching [m].
     pub skin: f32,
@@ -192,7 +186,7 @@ impl<'a> World<'a> {
             let owner = self.owner(Owner::Body(i));
             let place = |p: Vec3| body.position + body.rotation * p;
             let way = |p: Vec3| (body.velocity + body.spin.cross(p - body.position)) * open_seconds;
-            let mut shell = Shell::default();
+            let mut faces: Vec<[u32; 3]> = Vec::new();
             let positions: Vec<Vec3> = match body.shape {
                 Shape::Sphere { radius } => {
                     self.rounds.push(round_body([body.position; 2], way, radius, owner));
@@ -206,22 +200,20 @@ impl<'a> World<'a> {
                 Shape::Cuboid { half } => {
                     // Corner numbers have bit 0 for x, 1 for y, 2 for z.
                     let quads = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
-                    shell.faces =
-                        quads.iter().flat_map(|q: &[u32; 4]| [[q[0], q[1], q[2]], [q[0], q[2], q[3]]]).collect();
+                    faces = quads.iter().flat_map(|q: &[u32; 4]| [[q[0], q[1], q[2]], [q[0], q[2], q[3]]]).collect();
                     Bounds { min: -half, max: half }.corners().map(place).to_vec()
                 }
-                Shape::Mesh { positions, faces } => {
-                    shell.faces = faces.to_vec();
+                Shape::Mesh { positions, faces: own } => {
+                    faces = own.to_vec();
                     positions.iter().map(|&p| place(p)).collect()
                 }
             };
-            shell.normals = node_normals(&positions, &shell.faces);
-            for (f, face) in shell.faces.iter().enumerate() {
+            for (f, face) in faces.iter().enumerate() {
                 let corners = face.map(|n| positions[n as usize]);
                 self.triangles.push(Triangle { corners, owner, face: f as u32 });
                 self.ways.push(corners.map(way));
             }
-            self.shells.push(shell);
+            self.shells.push(corner_normals(&positions, &faces));
         }
     }
 
@@ -403,6 +395,35 @@ pub(crate) fn node_normals(positions: &[Vec3], faces: &[[u32; 3]]) -> Vec<Vec3> 
     normals
 }
 
+/// Area-weighted normal of each corner, over those faces at its node that lie within 40° of its own.
+fn corner_normals(positions: &[Vec3], faces: &[[u32; 3]]) -> Vec<[Vec3; 3]> {
+    /// Cosine of 40°: a sharper crease stays sharp.
+    const CREASE: f32 = 0.766;
+    let area = |face: &[u32; 3]| {
+        let [a, b, c] = face.map(|n| positions[n as usize]);
+        (b - a).cross(c - a)
+    };
+    let areas: Vec<Vec3> = faces.iter().map(area).collect();
+    let flat: Vec<Vec3> = areas.iter().map(|a| a.normalize_or_zero()).collect();
+    // Faces around each node: where its list begins, then the lists.
+    let mut start = vec![0usize; positions.len() + 1];
+    faces.iter().flatten().for_each(|&n| start[n as usize + 1] += 1);
+    (0..positions.len()).for_each(|n| start[n + 1] += start[n]);
+    let (mut around, mut next) = (vec![0u32; 3 * faces.len()], start.clone());
+    for (f, face) in faces.iter().enumerate() {
+        for &n in face {
+            around[next[n as usize]] = f as u32;
+            next[n as usize] += 1;
+        }
+    }
+    let normal = |f: usize, n: u32| {
+        let near = around[start[n as usize]..start[n as usize + 1]].iter().map(|&g| g as usize);
+        let sum: Vec3 = near.filter(|&g| g == f || flat[g].dot(flat[f]) > CREASE).map(|g| areas[g]).sum();
+        sum.try_normalize().unwrap_or(flat[f])
+    };
+    faces.iter().enumerate().map(|(f, face)| face.map(|n| normal(f, n))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -485,6 +506,18 @@ mod tests {
         };
         // Coverage falls linearly; neighbouring pieces overlap by their ball ends, hence the loose upper bound.
         assert!(share(0.1) > 0.85 && (0.35..0.85).contains(&share(0.62)) && share(0.98) < 0.25);
+    }
+
+    #[test]
+    fn normals_of_bodies_are_smooth_but_for_creases() {
+        // A roof of two gentle slopes, and a wall under one of them.
+        let p = [Vec3::ZERO, Vec3::Z, vec3(1.0, -0.3, 0.0), vec3(-1.0, -0.3, 0.0), vec3(1.0, -2.0, 0.0)];
+        let p = [&p[..], &[vec3(1.0, -0.3, 1.0)]].concat();
+        let normals = corner_normals(&p, &[[0, 1, 2], [0, 3, 1], [2, 5, 4]]);
+        assert!(normals[0][0].distance(Vec3::Y) < 1e-6, "the ridge is smooth: {:?}", normals[0]);
+        assert_eq!(normals[0][0], normals[1][0]);
+        assert!(normals[2].iter().all(|n| n.distance(Vec3::X) < 1e-6), "the eave is sharp: {:?}", normals[2]);
+        assert!(normals[0][2].x < 0.5);
     }
 
     #[test]
