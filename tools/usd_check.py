@@ -9,7 +9,8 @@ and Pixar's own validators where the library has them. With `expected.json`, als
 values:
 
     {"frames_per_second": 24, "frames": [{"index": 0, "points": [[x, y, z], ...], "velocities": [...], "faces": [[a, b, c], ...],
-      "st": [[u, v], ...], "strain": [...], "plastic": [...], "parent": [...]}, ...]}
+      "st": [[u, v], ...], "strain": [...], "plastic": [...], "parent": [...],
+      "bodies": [[[x, y, z], ...], ...]}, ...]}   # points of every rigid body in the world
 
 Exit code 0 if all is right, 1 if something is not, with one line per fault.
 """
@@ -18,9 +19,10 @@ import json
 import sys
 from array import array
 
-from pxr import Usd, UsdGeom
+from pxr import Gf, Usd, UsdGeom
 
 MESH = "/cloth/sheet"
+BODIES = "/cloth/bodies"
 faults = []
 
 
@@ -85,6 +87,19 @@ def check_values(found, frame, at):
         expect(values == wanted, f"{at}: {name} differ from what was simulated ({len(values)} and {len(wanted)} values)")
 
 
+def check_bodies(stage, wanted, time, at):
+    """Points of bodies, moved by their transforms, are where they were simulated."""
+    scope = stage.GetPrimAtPath(BODIES)
+    meshes = [UsdGeom.Mesh(prim) for prim in scope.GetChildren()] if scope else []
+    expect(len(meshes) == len(wanted), f"{at}: {len(meshes)} bodies instead of {len(wanted)}")
+    for mesh, points in zip(meshes, wanted):
+        to_world = mesh.ComputeLocalToWorldTransform(time)
+        placed = [to_world.Transform(Gf.Vec3d(*point)) for point in mesh.GetPointsAttr().Get(time)]
+        off = max((Gf.Vec3d(*a) - b).GetLength() for a, b in zip(points, placed))
+        sound = len(placed) == len(points) and off < 1e-5
+        expect(sound, f"{at}: body {mesh.GetPath()} is {off:g} m from where it was simulated")
+
+
 def check_extent(mesh, found, at):
     low, high = UsdGeom.PointBased.ComputeExtent(found["points"])
     expect([*found["extent"]] == [low, high], f"{at}: the extent doesn't fit the points")
@@ -141,6 +156,7 @@ def main(usd, expected=None):
         sizes.add((len(found["points"]), len(found["counts"])))
         if frames:
             check_values(found, frames[time], f"frame {time:g}")
+            check_bodies(stage, frames[time].get("bodies", []), time, f"frame {time:g}")
         for part in (0.25, 0.5, 0.999) if k + 1 < len(times) else ():
             between = time + part * (times[k + 1] - time)
             held = state(mesh, between)

@@ -2,6 +2,7 @@
 
 use crate::{End, say};
 use anyhow::Result;
+use ripstop::body::Drive;
 use ripstop_scene::variant::{Part, Parts};
 use std::path::PathBuf;
 
@@ -41,6 +42,16 @@ fn check_part(part: &Part) -> Result<()> {
             if grip.keys.is_empty() { "holds".into() } else { format!("moves by {} keyframes", grip.keys.len()) };
         let release = grip.release.map_or(String::new(), |t| format!(", lets go at {t} s"));
         say(format!("  grip `{}`: {} nodes, {moves}{release}", grip.name, grip.nodes().count()));
+    }
+    for body in built.bodies.iter() {
+        let moves = match &body.drive {
+            Drive::Fixed => "fixed".into(),
+            Drive::Scripted(keys) => format!("moves by {} keyframes", keys.len()),
+            Drive::Free { mass, .. } => format!("free, {mass} kg"),
+        };
+        let ties = if body.ties.is_empty() { String::new() } else { format!(", holds {} nodes", body.ties.len()) };
+        let (shape, faces) = (body.shape.name(), body.surface.triangles.len());
+        say(format!("  body `{}`: {shape} of {faces} triangles, {moves}{ties}", body.name));
     }
     if let Some(tearing) = simulation.tears_by() {
         say(format!("  tears by {}, opens by {}", tearing.criterion.name(), tearing.opening.name()));

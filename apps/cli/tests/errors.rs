@@ -196,6 +196,38 @@ fn grips_and_hands() {
 }
 
 #[test]
+fn bodies() {
+    let mut page = Page::default();
+    let mut refuse =
+        |title: &str, body: &str| page.refuse(title, format!("{STRIP}\n[[body]]\nname = \"thing\"\n{body}\n"));
+    let ball = "shape = { ball = { radius = 0.1 } }";
+    refuse("body without a shape", "");
+    refuse("unknown shape", "shape = { bal = { radius = 0.1 } }");
+    refuse("unknown key of a shape", "shape = { ball = { diameter = 0.1 } }");
+    refuse("no radius", "shape = { ball = { radius = 0 } }");
+    refuse("box inside out", "shape = { box = { sides = [1, -1, 1] } }");
+    refuse("four sides", "shape = { box = { sides = [1, 1, 1, 1] } }");
+    refuse("short capsule", "shape = { capsule = { radius = 0.5, height = 0.6 } }");
+    refuse("flat hull", "shape = { hull = { points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]] } }");
+    refuse("mesh that isn't there", "shape = { mesh = { file = \"chair.obj\" } }");
+    refuse("free plane", "shape = \"plane\"\nmass = 1");
+    refuse("no mass", &format!("{ball}\nmass = 0"));
+    refuse("mass and keyframes", &format!("{ball}\nmass = 1\nkeys = [{{ t = 0 }}]"));
+    refuse("velocity without mass", &format!("{ball}\nvelocity = [1, 0, 0]"));
+    refuse("place not a number", &format!("{ball}\nplace = [nan, 0, 0]"));
+    refuse("keyframes of a body out of order", &format!("{ball}\nkeys = [\n  {{ t = 1 }},\n  {{ t = 0 }},\n]"));
+    refuse("negative friction", &format!("{ball}\nfriction = -1"));
+    refuse("holds no node", &format!("{ball}\nholds = {{ box = [[2, 2], [3, 3]] }}"));
+    refuse("holds a gripped node", &format!("{ball}\nholds = {{ side = \"left\" }}"));
+    refuse("two bodies of one name", &format!("{ball}\n\n[[body]]\nname = \"thing\"\nshape = \"plane\""));
+    let folder = Folder::new();
+    folder.write("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    let open = "[[body]]\nname = \"thing\"\nshape = { mesh = { file = \"open.obj\" } }\nmass = 1\n";
+    page.refuse_in(&folder, "free body of an open mesh", format!("{STRIP}\n{open}"));
+    insta::assert_snapshot!("bodies", page.0);
+}
+
+#[test]
 fn strength_maps() {
     let mut page = Page::default();
     let mapped = format!("{STRIP}\n[tear.map]\nimage = \"maps/weak.png\"\n");

@@ -47,6 +47,9 @@ pub struct Scene {
     /// Holds and grips.
     #[serde(default)]
     pub grip: Vec<GripTable>,
+    /// Rigid bodies.
+    #[serde(default)]
+    pub body: Vec<BodyTable>,
     /// How it tears.
     pub tear: Option<Tear>,
     /// Tears by hand.
@@ -366,6 +369,84 @@ pub struct GripKey {
     /// Turn about its middle: axis times angle [degrees].
     #[serde(default)]
     pub turn: Vec3,
+}
+
+/// `[[body]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BodyTable {
+    /// Name in results.
+    pub name: String,
+    /// Its shape.
+    pub shape: ShapeKind,
+    /// Where its own origin is at the start [m].
+    #[serde(default)]
+    pub place: Vec3,
+    /// How it is turned at the start: axis times angle [degrees].
+    #[serde(default)]
+    pub turn: Vec3,
+    /// How it moves, if it is scripted.
+    #[serde(default)]
+    pub keys: Vec<GripKey>,
+    /// Mass, if it is free [kg].
+    pub mass: Option<f64>,
+    /// Velocity of its centre of mass at the start, if it is free [m/s].
+    #[serde(default)]
+    pub velocity: Vec3,
+    /// Angular velocity at the start, if it is free [degrees/s].
+    #[serde(default)]
+    pub spin: Vec3,
+    /// Coefficient of friction.
+    pub friction: Option<f64>,
+    /// Red, green, blue from 0 to 1.
+    pub colour: Option<[f32; 3]>,
+    /// Nodes tied to it.
+    pub holds: Option<Where>,
+}
+
+/// The shape of a body, about its own origin.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ShapeKind {
+    /// A ball.
+    Ball {
+        /// Radius [m].
+        radius: f64,
+    },
+    /// A box.
+    Box {
+        /// Length of its sides along x, y, z [m].
+        sides: Vec3,
+    },
+    /// An upright cylinder with round ends.
+    Capsule {
+        /// Radius [m].
+        radius: f64,
+        /// From end to end [m].
+        height: f64,
+    },
+    /// An upright cylinder with flat ends.
+    Cylinder {
+        /// Radius [m].
+        radius: f64,
+        /// From end to end [m].
+        height: f64,
+    },
+    /// The smallest convex body around points.
+    Hull {
+        /// Points [m].
+        points: Vec<Vec3>,
+    },
+    /// Triangles from a file.
+    Mesh {
+        /// The OBJ file, relative to the scene.
+        file: String,
+        /// Metres per unit of the file's positions.
+        #[serde(default = "one")]
+        scale: f64,
+    },
+    /// All that is below its origin.
+    Plane,
 }
 
 /// `[tear]`

@@ -5,6 +5,7 @@
 
 #![allow(rustdoc::broken_intra_doc_links)] // Units are written in brackets.
 
+mod body;
 pub mod cache;
 mod checkpoint;
 mod error;

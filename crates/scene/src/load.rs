@@ -1,7 +1,7 @@
 //! From a scene file to a simulation: everything is checked here, before anything runs.
 
 use crate::error::SceneError;
-use crate::file::{ClothKind, CriterionKind, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
+use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
 use crate::variant::Parts;
 use ripstop::grip::{Grip, Key};
@@ -10,13 +10,15 @@ use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
 use ripstop::tear::{HandTear, Hem, Resistance, StrengthMap, Tearing};
-use ripstop::{Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
+use ripstop::{Bodies, Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
 
 /// A scene made ready to run.
 pub struct Built {
     /// The simulation, at time zero.
     pub simulation: Simulation,
+    /// Rigid bodies, where they are at time zero.
+    pub bodies: Bodies,
     /// What the cloth is made of.
     pub fabric: Fabric,
     /// Steps in a frame.
@@ -48,6 +50,7 @@ impl Scene {
             None => Cloth::flat(mesh, fabric.density, self.place),
         };
         let grips = self.grips(source, &mut cloth, bounds)?;
+        let bodies = self.bodies(source, &cloth, bounds, &grips)?;
         let tearing = self.tearing(source, bounds, &cloth, &grips)?;
         let mut potentials = match self.model.elasticity(&fabric) {
             None => model::springs(&fabric, &cloth),
@@ -81,8 +84,9 @@ impl Scene {
         }
         let mut warnings = stable(source, name, h, simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
+        warnings.extend(bodies.iter().filter_map(|b| Some(format!("body `{}`: {}", b.name, b.warning.as_ref()?))));
         let frame_count = (self.time.duration * self.time.fps).round().max(1.0) as u32;
-        Ok(Built { simulation, fabric, steps_per_frame, frame_count, warnings })
+        Ok(Built { simulation, bodies, fabric, steps_per_frame, frame_count, warnings })
     }
 
     fn mesh(&self, source: &Source) -> Result<(Mesh, Option<Column<NodeId, Vec3>>), SceneError> {
@@ -130,14 +134,8 @@ impl Scene {
             let number = i.to_string();
             let nodes = select(&cloth.mesh, &table.place, bounds);
             if nodes.is_empty() {
-                return Err(source.fault(
-                    &["grip", &number, "where"],
-                    format!("grip `{}` catches no node", table.name),
-                    format!(
-                        "the cloth reaches from ({}, {}) to ({}, {}) m; `near` takes the node nearest to a point",
-                        bounds.0.x, bounds.0.y, bounds.1.x, bounds.1.y
-                    ),
-                ));
+                let cause = format!("grip `{}` catches no node", table.name);
+                return Err(source.fault(&["grip", &number, "where"], cause, reach(bounds)));
             }
             for &n in &nodes {
                 if let Some(other) = taken[n].replace(i) {
@@ -151,12 +149,7 @@ impl Scene {
                     ));
                 }
             }
-            let keys = table.keys.iter().map(|key| Key {
-                time: key.t,
-                shift: key.shift,
-                turn: key.turn * std::f64::consts::PI / 180.0,
-            });
-            let grip = Grip::moving(table.name.clone(), &nodes, cloth, keys.collect());
+            let grip = Grip::moving(table.name.clone(), &nodes, cloth, keyframes(&table.keys));
             grips.push(match table.release {
                 Some(time) => grip.until(time),
                 None => grip,
@@ -214,6 +207,23 @@ impl Scene {
     }
 }
 
+/// Axis times angle, from degrees to radians.
+pub(crate) fn radians(turn: Vec3) -> Vec3 {
+    turn * std::f64::consts::PI / 180.0
+}
+
+pub(crate) fn keyframes(keys: &[GripKey]) -> Vec<Key> {
+    keys.iter().map(|key| Key { time: key.t, shift: key.shift, turn: radians(key.turn) }).collect()
+}
+
+/// What to say of a selection that finds nothing.
+pub(crate) fn reach((low, high): (Vec2, Vec2)) -> String {
+    format!(
+        "the cloth reaches from ({}, {}) to ({}, {}) m; `near` takes the node nearest to a point",
+        low.x, low.y, high.x, high.y
+    )
+}
+
 /// A step past the limit by this much is refused: the estimate of the limit may be half of the true one.
 const FAR_PAST: f64 = 2.5;
 
@@ -267,7 +277,7 @@ fn uv_bounds(mesh: &Mesh) -> (Vec2, Vec2) {
     points.fold((Vec2::MAX, Vec2::MIN), |(low, high), p| (low.min(p), high.max(p)))
 }
 
-fn select(mesh: &Mesh, place: &Where, (low, high): (Vec2, Vec2)) -> Vec<NodeId> {
+pub(crate) fn select(mesh: &Mesh, place: &Where, (low, high): (Vec2, Vec2)) -> Vec<NodeId> {
     // Borders are found in spite of rounding.
     let slack = 1e-9 * (high - low).length();
     let within = |from: Vec2, to: Vec2| {

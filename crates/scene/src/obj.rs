@@ -1,4 +1,4 @@
-//! Cloth from OBJ files, through `tobj`.
+//! Cloth and bodies from OBJ files, through `tobj`.
 
 use crate::file::UvSource;
 use ripstop::mesh::{Column, Mesh, NodeId};
@@ -8,8 +8,41 @@ use std::path::Path;
 /// Cause and advice of a file that can't be used.
 type Fault = (String, String);
 
-/// Reads all objects of a file as one mesh. Polygons become triangles, positions are scaled to metres.
+/// What a file holds.
+struct Triangles {
+    positions: Vec<Vec3>,
+    faces: Vec<[u32; 3]>,
+    /// Texture coordinates of every corner, if all have some.
+    textures: Option<Vec<[Vec2; 3]>>,
+}
+
+/// Reads all objects of a file as one sheet of cloth. Polygons become triangles, positions are scaled to metres.
 pub fn read(path: &Path, scale: f64, uv: UvSource) -> Result<(Mesh, Column<NodeId, Vec3>), Fault> {
+    let Triangles { positions, faces, textures } = triangles(path, scale)?;
+    let uv = match (uv, textures) {
+        (UvSource::Metres, Some(textures)) => textures,
+        (UvSource::Metres, None) => {
+            return Err(("has no texture coordinates".into(), "use uv = \"flat\", or unwrap the mesh".into()));
+        }
+        (UvSource::Scaled, Some(textures)) => scaled(&positions, &faces, textures)?,
+        (UvSource::Scaled | UvSource::Flat, _) => flat(&positions, &faces)?,
+    };
+    let mesh = Mesh::from_faces(positions.len(), &faces, &uv).map_err(|e| {
+        (
+            e.to_string(),
+            "repair the mesh, for instance by \"merge by distance\" and \"recalculate normals\" (faces count from 0)"
+                .into(),
+        )
+    })?;
+    Ok((mesh, Column::from_rows(positions)))
+}
+
+/// Reads all objects of a file as points and triangles of one body, in metres.
+pub fn read_body(path: &Path, scale: f64) -> Result<(Vec<Vec3>, Vec<[u32; 3]>), Fault> {
+    triangles(path, scale).map(|read| (read.positions, read.faces))
+}
+
+fn triangles(path: &Path, scale: f64) -> Result<Triangles, Fault> {
     if !(scale.is_finite() && scale > 0.0) {
         return Err((format!("a scale of {scale}"), "metres per unit must be above zero".into()));
     }
@@ -17,7 +50,7 @@ pub fn read(path: &Path, scale: f64, uv: UvSource) -> Result<(Mesh, Column<NodeI
         .map_err(|e| (format!("can't be read: {e}"), "paths are relative to the scene's folder".into()))?;
     let options =
         tobj::LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
-    // Materials are no matter of cloth, so none are looked for.
+    // Materials are no matter here, so none are looked for.
     let loaded = tobj::load_obj_buf(&mut text.as_slice(), &options, |_| Ok(Default::default()));
     let (models, _) = loaded.map_err(|e| match faulty_line(&String::from_utf8_lossy(&text)) {
         Some(cause) => (cause, "repair that line".into()),
@@ -53,22 +86,7 @@ pub fn read(path: &Path, scale: f64, uv: UvSource) -> Result<(Mesh, Column<NodeI
         return Err((format!("face {face} has a texture coordinate that is not a number"), "repair the file".into()));
     }
     drop_unused(&mut positions, &mut faces);
-    let uv = match uv {
-        UvSource::Metres if textured => textures,
-        UvSource::Metres => {
-            return Err(("has no texture coordinates".into(), "use uv = \"flat\", or unwrap the mesh".into()));
-        }
-        UvSource::Scaled if textured => scaled(&positions, &faces, textures)?,
-        UvSource::Scaled | UvSource::Flat => flat(&positions, &faces)?,
-    };
-    let mesh = Mesh::from_faces(positions.len(), &faces, &uv).map_err(|e| {
-        (
-            e.to_string(),
-            "repair the mesh, for instance by \"merge by distance\" and \"recalculate normals\" (faces count from 0)"
-                .into(),
-        )
-    })?;
-    Ok((mesh, Column::from_rows(positions)))
+    Ok(Triangles { positions, faces, textures: textured.then_some(textures) })
 }
 
 /// Which line of a file that can't be read is wrong, and why: its reader doesn't tell.
@@ -101,7 +119,7 @@ fn faulty_line(text: &str) -> Option<String> {
     None
 }
 
-/// Points and lines of the file that no face uses are not cloth.
+/// Points and lines of the file that no face uses are part of nothing.
 fn drop_unused(positions: &mut Vec<Vec3>, faces: &mut [[u32; 3]]) {
     let mut number = vec![u32::MAX; positions.len()];
     let mut kept = Vec::new();

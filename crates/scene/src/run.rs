@@ -3,7 +3,7 @@
 //! While it goes on, `frames.bin`, `events.jsonl` and `stats.csv` carry the ending `.part`; they get their names when
 //! the run is whole, and `summary.json` is written last. A checkpoint is kept beside them.
 
-use crate::cache::{CacheHeader, CacheReader, CacheWriter, Frame, Topology};
+use crate::cache::{BodySurface, CacheHeader, CacheReader, CacheWriter, Frame, Topology};
 use crate::checkpoint::{Checkpoint, CheckpointRef};
 use crate::error::SceneError;
 use crate::expect::Evidence;
@@ -14,10 +14,10 @@ use crate::summary::Summary;
 use crate::tally::{Tally, plastic_strains};
 use crate::variant::{Part, Parts};
 use crate::whole::write_whole;
-use crate::{cache, export};
+use crate::{body, cache, export};
 use ripstop::mesh::{Id, pieces};
 use ripstop::tear::{Cause, Event};
-use ripstop::{Simulation, Stage, StepError, Watch};
+use ripstop::{Bodies, Simulation, Stage, StepError, Watch};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
@@ -162,7 +162,12 @@ impl Output {
         folder.join(format!("{name}.part"))
     }
 
-    fn create(folder: &Path, scene: &str, fps: f64, simulation: &Simulation) -> Result<Self, RunError> {
+    fn create(
+        folder: &Path,
+        header: CacheHeader,
+        simulation: &Simulation,
+        surfaces: &[BodySurface],
+    ) -> Result<Self, RunError> {
         std::fs::create_dir_all(folder).map_err(file_error(folder))?;
         // An earlier result must not look like this one's.
         let own = FILES.into_iter().chain(["summary.json", "checkpoint.bin", "cloth.usda"]).map(String::from);
@@ -181,9 +186,8 @@ impl Output {
             let path = Self::part(folder, name);
             File::create(&path).map(BufWriter::new).map_err(file_error(&path))
         };
-        let header = CacheHeader { scene: scene.into(), frames_per_second: fps };
         let mut output = Self {
-            cache: CacheWriter::create(Self::part(folder, FILES[0]), header)?,
+            cache: CacheWriter::create_with(Self::part(folder, FILES[0]), header, surfaces)?,
             events: open(FILES[1])?,
             stats: open(FILES[2])?,
             folder: folder.to_path_buf(),
@@ -229,12 +233,12 @@ impl Output {
         file.write_all(text.as_bytes()).map_err(file_error(&Self::part(&self.folder, FILES[which])))
     }
 
-    fn frame(&mut self, simulation: &Simulation, index: u32) -> Result<Frame, RunError> {
+    fn frame(&mut self, simulation: &Simulation, bodies: &Bodies, index: u32) -> Result<Frame, RunError> {
         let version = simulation.topology_version();
         let same = self.last_topology.as_ref().filter(|(last, _)| *last == version).map(|(_, t)| t.clone());
         let topology = same.unwrap_or_else(|| Arc::new(topology(simulation)));
         self.last_topology = Some((version, topology.clone()));
-        let frame = frame(simulation, index, topology);
+        let frame = frame(simulation, bodies, index, topology);
         self.cache.append(&frame)?;
         Ok(frame)
     }
@@ -271,7 +275,7 @@ pub fn run(
     let (scene, built) = part.build()?;
     let kept = Kept::read(&part.source, &scene)?;
     let other_onset = other_onset(part.path(), &scene)?;
-    let Built { mut simulation, steps_per_frame, frame_count, warnings, fabric: _ } = built;
+    let Built { mut simulation, bodies, steps_per_frame, frame_count, warnings, fabric: _ } = built;
     for warning in &warnings {
         progress(Progress::Warning(warning));
     }
@@ -285,8 +289,9 @@ pub fn run(
         (tally, clock.seconds, first) = (checkpoint.tally, checkpoint.seconds, checkpoint.frames);
         output = Output::resume(&options.folder, checkpoint.lengths)?;
     } else {
-        (output, tally, first) =
-            (Output::create(&options.folder, name, scene.time.fps, &simulation)?, Tally::new(&simulation), 0);
+        let header = CacheHeader { scene: name.into(), frames_per_second: scene.time.fps };
+        output = Output::create(&options.folder, header, &simulation, &body::surfaces(&bodies, &scene.body))?;
+        (tally, first) = (Tally::new(&simulation), 0);
     }
     kept.write(&options.folder).map_err(|(path, e)| file_error(&path)(e))?;
     for index in first..=last {
@@ -297,7 +302,7 @@ pub fn run(
         }
         simulation.weigh_grips();
         tally.frame(&simulation);
-        let frame = output.frame(&simulation, index)?;
+        let frame = output.frame(&simulation, &bodies, index)?;
         output.write(2, &stats_row(&simulation, index, &clock))?;
         progress(Progress::Frame { index, last, tears: simulation.tear_count(), frame: &frame });
         if (index + 1) % options.checkpoint_every == 0 && index < last {
@@ -430,7 +435,7 @@ fn topology(simulation: &Simulation) -> Topology {
 }
 
 /// A frame of the cache: numbers as other programs want them. Strain of a node is the largest of its edges.
-fn frame(simulation: &Simulation, index: u32, topology: Arc<Topology>) -> Frame {
+fn frame(simulation: &Simulation, bodies: &Bodies, index: u32, topology: Arc<Topology>) -> Frame {
     let cloth = simulation.cloth();
     let mesh = &cloth.mesh;
     let (mut strain, mut plastic) = (vec![0f32; mesh.node_count()], vec![0f32; mesh.node_count()]);
@@ -450,7 +455,7 @@ fn frame(simulation: &Simulation, index: u32, topology: Arc<Topology>) -> Frame 
         strain,
         plastic,
         topology,
-        bodies: Vec::new(),
+        bodies: body::poses(bodies),
     }
 }
 

@@ -280,7 +280,7 @@ const TABLES: [(&str, &str); 3] = [
 
 /// Lists of fixed length, with the lengths of the list and of the lists in it; zero is any. (Serde stops reading a
 /// list when it has what it needs, so a fourth coordinate would go unnoticed.)
-const LENGTHS: [(&str, &[usize]); 20] = [
+const LENGTHS: [(&str, &[usize]); 24] = [
     ("matrices", &[6, 4]),
     ("stiffness", &[3, 5]),
     ("curvatures", &[5]),
@@ -301,6 +301,10 @@ const LENGTHS: [(&str, &[usize]); 20] = [
     ("eye", &[3]),
     ("target", &[3]),
     ("colour", &[3]),
+    ("place", &[3]),
+    ("spin", &[3]),
+    ("sides", &[3]),
+    ("points", &[0, 3]),
 ];
 
 /// The first list with more values than it can have: its place, cause and advice.
@@ -338,7 +342,7 @@ mod tests {
         for pair in lines.windows(2) {
             let field = pair[1].strip_prefix("pub ").unwrap_or(pair[1]);
             let Some((name, kind)) = field.split_once(": ").or(field.split_once('(')) else { continue };
-            let vector = ["Vec2", "Vec3", "[Vec2; 2]", "Vec<Vec2>", "[usize; 2]", "Option<[f32; 3]>"];
+            let vector = ["Vec2", "Vec3", "[Vec2; 2]", "Vec<Vec2>", "Vec<Vec3>", "[usize; 2]", "Option<[f32; 3]>"];
             if !vector.contains(&kind.trim_end_matches([',', ')'])) || !name.chars().all(char::is_alphanumeric) {
                 continue;
             }
@@ -347,7 +351,7 @@ mod tests {
             assert!(LENGTHS.iter().any(|(name, _)| *name == key), "no length for `{key}`");
             found += 1;
         }
-        assert!(found >= 14, "only {found} vectors found in the sources");
+        assert!(found >= 19, "only {found} vectors found in the sources");
     }
 
     #[test]

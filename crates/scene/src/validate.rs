@@ -1,10 +1,10 @@
 //! Values that can't be: found before anything is built, and told with their line.
 
 use crate::error::{SceneError, suggest};
-use crate::file::{IntegratorKind, Scene};
+use crate::file::{GripKey, IntegratorKind, Scene};
 use crate::source::Source;
-use ripstop::Fabric;
 use ripstop::tear::Policy;
+use ripstop::{Fabric, Vec3};
 
 type Checked = Result<(), SceneError>;
 
@@ -26,6 +26,7 @@ impl Scene {
         self.validate_place(source)?;
         self.validate_air(source)?;
         self.validate_grips(source)?;
+        self.validate_bodies(source)?;
         self.validate_tear(source)?;
         self.validate_view(source)?;
         self.validate_expect(source)?;
@@ -125,14 +126,41 @@ impl Scene {
                 let cause = format!("two grips are called `{}`", grip.name);
                 return Err(source.fault(&["grip", &number, "name"], cause, "results tell grips apart by their names"));
             }
-            in_order(source, &["grip", &number, "keys"], grip.keys.iter().map(|key| key.t))?;
-            for (k, key) in grip.keys.iter().enumerate() {
-                let k = k.to_string();
-                finite(source, &["grip", &number, "keys", &k, "move"], &key.shift.to_array())?;
-                finite(source, &["grip", &number, "keys", &k, "turn"], &key.turn.to_array())?;
-            }
+            keyframes(source, &["grip", &number], &grip.keys)?;
             finite(source, &["grip", &number, "release"], &[grip.release.unwrap_or(0.0)])?;
             finite(source, &["grip", &number, "where"], grip.place.numbers().as_flattened())?;
+        }
+        Ok(())
+    }
+
+    /// What [`Bodies`](ripstop::Bodies) can't know, or can't tell the line of.
+    fn validate_bodies(&self, source: &Source) -> Checked {
+        for (i, body) in self.body.iter().enumerate() {
+            let number = i.to_string();
+            let at = |key: &'static str| ["body", &number, key];
+            if self.body[..i].iter().any(|other| other.name == body.name) {
+                let cause = format!("two bodies are called `{}`", body.name);
+                return Err(source.fault(&at("name"), cause, "results tell bodies apart by their names"));
+            }
+            keyframes(source, &["body", &number], &body.keys)?;
+            if body.mass.is_some() && !body.keys.is_empty() {
+                let cause = format!("body `{}` has a mass and keyframes", body.name);
+                return Err(source.fault(&at("mass"), cause, "`mass` makes it free, `keys` move it: keep one of them"));
+            }
+            for (key, value) in [("velocity", body.velocity), ("spin", body.spin)] {
+                finite(source, &at(key), &value.to_array())?;
+                if body.mass.is_none() && value != Vec3::ZERO {
+                    let cause = format!("body `{}` has a {key} but no mass", body.name);
+                    return Err(source.fault(&at(key), cause, "add `mass` to make it free, or move it by `keys`"));
+                }
+            }
+            for (key, value) in [("place", body.place), ("turn", body.turn)] {
+                finite(source, &at(key), &value.to_array())?;
+            }
+            finite(source, &at("colour"), &body.colour.unwrap_or_default().map(f64::from))?;
+            if let Some(held) = &body.holds {
+                finite(source, &at("holds"), held.numbers().as_flattened())?;
+            }
         }
         Ok(())
     }
@@ -243,6 +271,19 @@ fn finite(source: &Source, path: &[&str], values: &[f64]) -> Checked {
         None => Ok(()),
         Some(bad) => Err(source.fault(path, format!("`{}` has {bad} in it", name(path)), "give ordinary numbers")),
     }
+}
+
+fn keyframes(source: &Source, path: &[&str], keys: &[GripKey]) -> Checked {
+    let path: Vec<&str> = path.iter().copied().chain(["keys"]).collect();
+    in_order(source, &path, keys.iter().map(|key| key.t))?;
+    for (k, key) in keys.iter().enumerate() {
+        let k = k.to_string();
+        for (name, value) in [("move", key.shift), ("turn", key.turn)] {
+            let path: Vec<&str> = path.iter().copied().chain([k.as_str(), name]).collect();
+            finite(source, &path, &value.to_array())?;
+        }
+    }
+    Ok(())
 }
 
 fn in_order(source: &Source, path: &[&str], times: impl Iterator<Item = f64>) -> Checked {

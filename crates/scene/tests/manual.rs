@@ -85,6 +85,8 @@ fn every_key_and_word_is_in_the_manual() {
         ("ClothKind", "spacing"),
         ("GripTable", "where"),
         ("GripKey", "move"),
+        ("BodyTable", "holds"),
+        ("ShapeKind", "capsule"),
         ("Expect", "large_pieces"),
         ("FabricTable", "density"),
         ("ElasticityKind", "poisson"),
@@ -123,6 +125,7 @@ fn every_example_is_a_scene_or_part_of_one() {
     let at = |name: &str| folder.path().join(name);
     let square = "v 0 0 0\nv 100 0 0\nv 100 70 0\nv 0 70 0\nf 1 2 3 4\n";
     std::fs::write(at("shirt.obj"), square).unwrap();
+    std::fs::write(at("chair.obj"), square).unwrap();
     image::GrayImage::new(4, 4).save(at("weak.png")).unwrap();
     let examples = examples();
     let whole = &examples[0];

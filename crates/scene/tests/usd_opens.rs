@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::{env, fs};
 
-use ripstop_scene::cache::{CacheHeader, CacheReader, CacheWriter, Frame, Topology};
+use ripstop_scene::cache::{BodyPose, BodySurface, CacheHeader, CacheReader, CacheWriter, Frame, Topology};
 use ripstop_scene::export;
 
 const CELLS: u32 = 6;
@@ -80,10 +80,37 @@ fn frames() -> Vec<Frame> {
                 strain: (0..nodes).map(|n| swing(n).abs() * 1e-3).collect(),
                 plastic: (0..nodes).map(|n| (n % 5) as f32 * 1e-7).collect(),
                 topology: topology.clone(),
-                bodies: Vec::new(),
+                bodies: vec![STILL, turned(time as f32)],
             }
         })
         .collect()
+}
+
+const STILL: BodyPose = BodyPose { position: [0.5, -2.0, 0.25], rotation: [0.0, 0.6, 0.0, 0.8] };
+
+/// A body that falls and turns about x, more than once around.
+fn turned(time: f32) -> BodyPose {
+    let (s, c) = sin_cos_of_twice(4.0 * time);
+    BodyPose { position: [0.1, 1.0 - time, -0.3], rotation: [s, 0.0, 0.0, c] }
+}
+
+/// Sine and cosine of 2 atan t.
+fn sin_cos_of_twice(t: f32) -> (f32, f32) {
+    (2.0 * t / (1.0 + t * t), (1.0 - t * t) / (1.0 + t * t))
+}
+
+/// Two bodies whose names USD would take for one and the same word.
+fn bodies() -> Vec<BodySurface> {
+    ["a ball", "a_ball"].map(tetrahedron).to_vec()
+}
+
+fn tetrahedron(name: &str) -> BodySurface {
+    BodySurface {
+        name: name.into(),
+        colour: None,
+        points: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        triangles: vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]],
+    }
 }
 
 /// A triangle wave of height 1 and length 4.
@@ -91,14 +118,16 @@ fn triangle_wave(x: f32) -> f32 {
     1.0 - ((x.rem_euclid(4.0)) - 2.0).abs()
 }
 
-fn expected(frames: &[Frame]) -> serde_json::Value {
+fn expected(frames: &[Frame], bodies: &[BodySurface]) -> serde_json::Value {
     let frames: Vec<serde_json::Value> = frames
         .iter()
         .map(|frame| {
+            let placed = bodies.iter().zip(&frame.bodies).map(|(body, pose)| body.placed(pose).collect::<Vec<_>>());
             serde_json::json!({
                 "index": frame.index, "points": frame.points, "velocities": frame.velocities,
                 "faces": frame.topology.faces, "st": frame.topology.corner_uv.as_flattened(),
                 "strain": frame.strain, "plastic": frame.plastic, "parent": frame.topology.parent,
+                "bodies": placed.collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -135,12 +164,12 @@ fn pixars_library_sees_what_was_simulated() {
     };
     let folder = tempfile::tempdir().unwrap();
     let [cache, usd, json] = ["frames.bin", "cloth.usda", "expected.json"].map(|name| folder.path().join(name));
-    let check = |frames: &[Frame], sizes: usize| {
+    let check = |frames: &[Frame], bodies: &[BodySurface], sizes: usize| {
         let header = CacheHeader { scene: "a \"quoted\" sheet\\".into(), frames_per_second: 24.0 };
-        let mut writer = CacheWriter::create(&cache, header).unwrap();
+        let mut writer = CacheWriter::create_with(&cache, header, bodies).unwrap();
         frames.iter().for_each(|frame| writer.append(frame).unwrap());
         export::usda(&mut CacheReader::open(&cache).unwrap(), &usd, &mut |_| {}).unwrap();
-        fs::write(&json, expected(frames).to_string()).unwrap();
+        fs::write(&json, expected(frames, bodies).to_string()).unwrap();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/usd_check.py");
         let output = Command::new(&python).arg(script).args([&usd, &json]).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -149,7 +178,7 @@ fn pixars_library_sees_what_was_simulated() {
         println!("{text}");
     };
     let frames = frames();
-    check(&frames[..3], 1); // one topology: plain values instead of samples
-    check(&frames[..1], 1);
-    check(&frames, 6); // before, four tears, one split
+    check(&frames[..3], &[], 1); // one topology: plain values instead of samples
+    check(&frames[..1], &bodies(), 1);
+    check(&frames, &bodies(), 6); // before, four tears, one split
 }

@@ -1,14 +1,16 @@
 //! From a frame of the cache to a picture: which colours, which marks, which light.
 //!
-//! Held nodes are drawn as bars where neighbours on the border are held together, else as balls. In pictures of
+//! Rigid bodies are drawn as [`super::solids`] has them. Held nodes are drawn as bars where neighbours on the border are held together, else as balls. In pictures of
 //! strain the most strained node carries a ring and a line along its most strained edge (Phillips 2008, Fig. 49).
 
 use super::args::{Colour, PictureArgs};
+use super::solids::{Solid, linear};
 use super::survey::Survey;
 use glam::{Quat, Vec2, Vec3};
-use ripstop_render::colour::{decode, srgb};
+use ripstop_render::colour::srgb;
 use ripstop_render::{
-    Body, Camera, Cloth, Dye, ImageTexture, Legend, Look, Marker, RenderError, RgbImage, Scene, Shape, Texture, render,
+    Body, Camera, Cloth, Dye, ImageTexture, Legend, Look, Marker, Quality, RenderError, RgbImage, Scene, Shape,
+    Texture, render,
 };
 use ripstop_scene::cache::{Frame, Topology};
 use ripstop_scene::{file, keep};
@@ -26,6 +28,7 @@ pub struct Artist<'a> {
     camera: Camera,
     look: Look,
     floor: Option<f32>,
+    solids: &'a [Solid],
 }
 
 impl<'a> Artist<'a> {
@@ -33,7 +36,7 @@ impl<'a> Artist<'a> {
     pub fn new(
         scene: &file::Scene,
         folder: &Path,
-        survey: &'a Survey,
+        (survey, solids): (&'a Survey, &'a [Solid]),
         args: &PictureArgs,
         look: Look,
     ) -> Result<Self, RenderError> {
@@ -63,11 +66,17 @@ impl<'a> Artist<'a> {
                 ..look
             },
             floor: scene.look.floor.map(|height| height as f32),
+            solids,
         })
     }
 
-    /// Draws a frame, with `caption` at its foot.
-    pub fn draw(&self, frame: &Frame, caption: &str) -> Result<RgbImage, RenderError> {
+    /// True if the frame after the one to be drawn matters: bodies are blurred by their way to it.
+    pub fn looks_ahead(&self) -> bool {
+        !self.solids.is_empty() && self.look.quality == Quality::Final && self.look.shutter > 0.0
+    }
+
+    /// Draws a frame, with `caption` at its foot; `next` is the frame after it, if it matters.
+    pub fn draw(&self, frame: &Frame, next: Option<&Frame>, caption: &str) -> Result<RgbImage, RenderError> {
         let topology = &frame.topology;
         let points: Vec<Vec3> = frame.points.iter().map(|&p| p.into()).collect();
         let velocities: Vec<Vec3> = frame.velocities.iter().map(|&v| v.into()).collect();
@@ -93,17 +102,24 @@ impl<'a> Artist<'a> {
         // Cloth at rest has no most strained node worth a sign.
         let marked = self.colour == Colour::Strain && top > WORTH_A_SIGN * self.survey.strain;
         let markers = if marked { peak(frame).into_iter().collect() } else { Vec::new() };
-        let bodies = self.holds(frame, &points, &velocities);
-        let scene = Scene { cloths: vec![cloth], bodies, markers, floor: self.floor, ..Scene::default() };
+        let placed = || self.solids.iter().zip(&frame.bodies);
+        let squares: Vec<_> = placed().map(|(solid, pose)| solid.square(pose, self.survey.bounds)).collect();
+        let floor = self.floor.or_else(|| placed().find_map(|(solid, pose)| solid.floor(pose)));
+        let mut bodies = self.holds(frame, &points, &velocities);
+        for (i, (solid, pose)) in placed().enumerate().filter(|(_, (solid, pose))| solid.floor(pose).is_none()) {
+            let next = next.and_then(|next| next.bodies.get(i));
+            bodies.push(solid.body(pose, next, self.look.frame_seconds, squares[i].as_deref()));
+        }
+        let scene = Scene { cloths: vec![cloth], bodies, markers, floor, ..Scene::default() };
         let look = Look { caption: caption.into(), note: format!("{:.2} s", frame.time), ..self.look.clone() };
         render(&scene, &self.camera, &look)
     }
 
     /// Bars and balls at held nodes.
-    fn holds(&self, frame: &Frame, points: &[Vec3], velocities: &[Vec3]) -> Vec<Body<'static>> {
+    fn holds<'b>(&self, frame: &Frame, points: &[Vec3], velocities: &[Vec3]) -> Vec<Body<'b>> {
         let held = |n: u32| frame.topology.held.get(n as usize).copied().unwrap_or(false);
         let radius = self.survey.size * BAR;
-        let body = |shape: Shape<'static>, position: Vec3, velocity: Vec3| Body {
+        let body = |shape: Shape<'b>, position: Vec3, velocity: Vec3| Body {
             velocity,
             colour: Some(srgb(0x3a3f47)),
             ..Body::at(shape, position)
@@ -125,7 +141,7 @@ impl<'a> Artist<'a> {
 
 /// Colours of a cloth of one colour: its back paler, its grid a little lighter, its fibres almost white.
 fn dyed(colour: [f32; 3]) -> Dye {
-    let front = Vec3::from(colour.map(|c| decode(if c.is_finite() { c.clamp(0.0, 1.0) } else { 0.0 })));
+    let front = linear(colour);
     let towards = |share: f32| front.lerp(Vec3::new(0.85, 0.80, 0.73), share);
     Dye { front, back: towards(0.3), grid: towards(0.16), fibre: towards(0.8) }
 }

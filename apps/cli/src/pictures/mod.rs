@@ -6,6 +6,7 @@
 
 mod args;
 mod artist;
+mod solids;
 mod survey;
 
 pub use args::{PictureArgs, Size};
@@ -16,6 +17,7 @@ use ripstop_render::film::Film;
 use ripstop_render::{Look, RgbImage, save};
 use ripstop_scene::cache::CacheReader;
 use ripstop_scene::{Scene, keep};
+use solids::Solid;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use survey::{Moment, Survey};
@@ -35,6 +37,7 @@ pub struct Run {
     pub warning: Option<String>,
     reader: CacheReader,
     survey: Survey,
+    solids: Vec<Solid>,
 }
 
 /// What was drawn.
@@ -91,9 +94,10 @@ impl Run {
         let warning = (reader.left_over() > 0 || cache.extension().is_some_and(|e| e == "part")).then(|| {
             format!("{}: the run is not finished; its {} whole frames are drawn", cache.display(), reader.frame_count())
         });
-        let survey = Survey::of(&mut reader)?;
+        let solids: Vec<Solid> = reader.bodies()?.into_iter().map(|surface| Solid::new(surface, &scene)).collect();
+        let survey = Survey::of(&mut reader, &solids)?;
         let name = reader.header().scene.clone();
-        Ok(Self { folder: folder.to_path_buf(), name, scene, warning, reader, survey })
+        Ok(Self { folder: folder.to_path_buf(), name, scene, warning, reader, survey, solids })
     }
 
     /// Number of frames.
@@ -123,8 +127,8 @@ impl Run {
         target: &Path,
         done: &mut dyn FnMut(),
     ) -> Result<Vec<Still>> {
-        let survey = self.survey.clone();
-        let artist = Artist::new(&self.scene, &self.folder, &survey, args, args.still())?;
+        let (survey, solids) = (self.survey.clone(), self.solids.clone());
+        let artist = Artist::new(&self.scene, &self.folder, (&survey, &solids), args, args.still())?;
         let mut stills = Vec::new();
         for moment in moments {
             let path = target.join(format!("still-{:04}.png", moment.index));
@@ -137,10 +141,10 @@ impl Run {
 
     /// Draws the film into `target`. `done` is told of each frame.
     pub fn draw_film(&mut self, args: &PictureArgs, target: &Path, done: &mut dyn FnMut()) -> Result<PathBuf> {
-        let survey = self.survey.clone();
+        let (survey, solids) = (self.survey.clone(), self.solids.clone());
         let look = args.film();
         let (width, height) = (look.width, look.height);
-        let artist = Artist::new(&self.scene, &self.folder, &survey, args, look)?;
+        let artist = Artist::new(&self.scene, &self.folder, (&survey, &solids), args, look)?;
         let path = target.join(FILM);
         // The encoder's limits; a scene with more frames per second plays slower.
         let fps = self.reader.header().frames_per_second.clamp(1.0, 240.0);
@@ -170,15 +174,18 @@ impl Run {
 
     /// The one picture that shows what the run is about.
     pub fn key_picture(&mut self, args: &PictureArgs, look: Look) -> Result<RgbImage> {
-        let survey = self.survey.clone();
-        let artist = Artist::new(&self.scene, &self.folder, &survey, args, look)?;
+        let (survey, solids) = (self.survey.clone(), self.solids.clone());
+        let artist = Artist::new(&self.scene, &self.folder, (&survey, &solids), args, look)?;
         let moment = survey.key().with_context(|| format!("{}: no frames", self.folder.display()))?;
         self.picture(&artist, &moment)
     }
 
     fn picture(&mut self, artist: &Artist<'_>, moment: &Moment) -> Result<RgbImage> {
         let frame = self.reader.frame(moment.record)?;
+        let after = moment.record + 1;
+        let next = artist.looks_ahead() && after < self.frame_count();
+        let next = next.then(|| self.reader.frame(after)).transpose()?;
         let place = || format!("frame {} ({:.2} s) of {}", moment.index, moment.time, self.folder.display());
-        artist.draw(&frame, &self.name).with_context(place)
+        artist.draw(&frame, next.as_ref(), &self.name).with_context(place)
     }
 }

@@ -3,11 +3,13 @@
 //!
 //! *Framing.* The box around every node at every frame, but for the outermost [`STRAY`] of nodes along each axis, so
 //! that crumbs don't count, and not beyond the box around the first frame widened by [`ROOM`] of its longest side: a
-//! piece that flies away must not shrink the cloth to a dot. The first frame and held nodes are always in.
+//! piece that flies away must not shrink the cloth to a dot. The first frame and held nodes are always in. Rigid bodies
+//! belong to the box of their frame as far as they are within [`BESIDE`] of the cloth's first box.
 //!
 //! *Colours.* One range for the whole film, or colours would change their meaning in time: from zero to the largest over
 //! the frames of the value that only one node in a hundred exceeds, rounded up.
 
+use super::solids::Solid;
 use glam::Vec3;
 use ripstop_render::{Bounds, lips};
 use ripstop_scene::cache::{CacheReader, Frame, Result};
@@ -15,6 +17,8 @@ use std::collections::BTreeMap;
 
 /// Room around the first frame, over its longest side.
 const ROOM: f32 = 0.25;
+/// How far beside the cloth bodies matter, over its longest side.
+const BESIDE: f32 = 0.5;
 /// Share of nodes at either end of an axis that may be out of sight.
 const STRAY: f32 = 0.02;
 /// Lengths of a bar that differ by more than this are not of one grip.
@@ -56,18 +60,22 @@ pub struct Survey {
 
 impl Survey {
     /// Looks through all frames, one in memory at a time.
-    pub fn of(reader: &mut CacheReader) -> Result<Self> {
+    pub fn of(reader: &mut CacheReader, solids: &[Solid]) -> Result<Self> {
         let mut moments = Vec::new();
-        let (mut all, mut held) = (Bounds::EMPTY, Bounds::EMPTY);
+        let (mut all, mut held, mut first_bodies) = (Bounds::EMPTY, Bounds::EMPTY, None);
         let (mut strain, mut plastic) = (0f32, 0f32);
         let mut start: Option<(Bounds, Holds)> = None;
         for (record, frame) in reader.frames().enumerate() {
             let frame = frame?;
             let points = || frame.points.iter().map(|&p| Vec3::from(p));
             let box_now = Bounds::of(points());
-            let (_, holds) = start.get_or_insert_with(|| (box_now, Holds::of(&frame)));
+            let (box_then, holds) = start.get_or_insert_with(|| (box_now, Holds::of(&frame)));
             holds.measure(&frame);
-            all = all.union(without_strays(&frame.points));
+            let beside = widened(*box_then, BESIDE);
+            let near = solids.iter().zip(&frame.bodies).map(|(solid, pose)| common(solid.bounds(pose), beside));
+            let bodies = near.fold(Bounds::EMPTY, Bounds::union);
+            first_bodies.get_or_insert(bodies);
+            all = all.union(without_strays(&frame.points)).union(bodies);
             held = held.union(Bounds::of(points().zip(&frame.topology.held).filter(|(_, h)| **h).map(|(p, _)| p)));
             strain = strain.max(nearly_largest(&frame.strain));
             plastic = plastic.max(nearly_largest(&frame.plastic));
@@ -80,11 +88,11 @@ impl Survey {
             });
         }
         let (first, holds) = start.unwrap_or((Bounds::EMPTY, Holds::default()));
-        let room = Vec3::splat(ROOM * (first.max - first.min).max_element());
-        let within = Bounds { min: all.min.max(first.min - room), max: all.max.min(first.max + room) };
+        let seen = first.union(first_bodies.unwrap_or(Bounds::EMPTY));
+        let within = common(all, widened(seen, ROOM));
         let (bars, balls) = holds.parts();
         Ok(Self {
-            bounds: within.union(held).union(first),
+            bounds: within.union(held).union(seen),
             size: first.diagonal(),
             strain: round_up(strain),
             plastic: round_up(plastic),
@@ -143,6 +151,18 @@ impl Survey {
     fn most_strained(&self) -> usize {
         self.moments.iter().max_by(|a, b| a.strain.total_cmp(&b.strain)).map_or(0, |m| m.record)
     }
+}
+
+/// A box with room around it, a share of its longest side.
+fn widened(b: Bounds, share: f32) -> Bounds {
+    let room = Vec3::splat(share * (b.max - b.min).max_element());
+    Bounds { min: b.min - room, max: b.max + room }
+}
+
+/// What two boxes have in common; nothing if they are apart.
+fn common(a: Bounds, b: Bounds) -> Bounds {
+    let both = Bounds { min: a.min.max(b.min), max: a.max.min(b.max) };
+    if both.is_empty() { Bounds::EMPTY } else { both }
 }
 
 /// The box around all but the outermost points along each axis.
@@ -256,6 +276,16 @@ mod tests {
         assert_eq!(records(&torn.stills(&[0.22, 99.0, 0.2])), [2, 9]);
         assert_eq!(records(&survey(&[0, 6]).stills(&[])), [0, 1]);
         assert!(survey(&[]).stills(&[]).is_empty() && survey(&[]).key().is_none());
+    }
+
+    #[test]
+    fn boxes_that_are_apart_have_nothing_in_common() {
+        let unit = Bounds { min: Vec3::ZERO, max: Vec3::ONE };
+        let wide = widened(unit, 0.5);
+        assert_eq!((wide.min, wide.max), (Vec3::splat(-0.5), Vec3::splat(1.5)));
+        assert_eq!(common(wide, unit), unit);
+        assert!(common(unit, Bounds { min: Vec3::splat(2.0), max: Vec3::splat(3.0) }).is_empty());
+        assert_eq!(unit.union(common(Bounds::EMPTY, unit)), unit);
     }
 
     #[test]

@@ -74,15 +74,13 @@ pub struct BodySpec {
     pub drive: Drive,
     /// Coefficient of friction; `None`: cloth has its own on it, and other bodies 0.5.
     pub friction: Option<Real>,
-    /// What of the cloth is tied to it.
-    pub ties: Vec<Tie>,
 }
 
 impl BodySpec {
     /// A fixed body at the origin.
     pub fn new(name: impl Into<String>, shape: Shape) -> Self {
         let (pose, drive) = (Pose::default(), Drive::Fixed);
-        Self { name: name.into(), shape, pose, drive, friction: None, ties: Vec::new() }
+        Self { name: name.into(), shape, pose, drive, friction: None }
     }
 
     /// The same at another pose.
@@ -106,7 +104,7 @@ pub struct BodyError {
     pub number: usize,
     /// Its name.
     pub name: String,
-    /// What about it: `shape`, `place`, `turn`, `keys`, `mass`, `velocity`, `spin`, `friction` or `holds`.
+    /// What about it: `shape`, `place`, `turn`, `keys`, `mass`, `velocity`, `spin` or `friction`.
     pub key: &'static str,
     /// What is wrong.
     pub cause: String,
@@ -155,7 +153,7 @@ pub struct Body {
 
 impl Body {
     fn new(number: usize, spec: BodySpec) -> Result<Self, BodyError> {
-        let BodySpec { name, shape, mut pose, drive, friction, ties } = spec;
+        let BodySpec { name, shape, mut pose, drive, friction } = spec;
         let fault = |key: &'static str, fault| BodyError::new(number, &name, key, fault);
         let finite = |key: &'static str, values: &[Vec3]| match values.iter().all(|v| v.is_finite()) {
             true => Ok(()),
@@ -163,7 +161,6 @@ impl Body {
         };
         let (surface, warning) = shape.surface().map_err(|f| fault("shape", f))?;
         finite("place", &[pose.place])?;
-        finite("holds", &ties.iter().map(|&(_, at)| at).collect::<Vec<_>>())?;
         let length = pose.turn.length();
         if !(length.is_finite() && length > 0.0) {
             return Err(fault("turn", ("`turn` is no turn".into(), "give ordinary numbers".into())));
@@ -202,7 +199,7 @@ impl Body {
             surface,
             drive,
             friction,
-            ties,
+            ties: Vec::new(),
             warning,
             now,
             before: now,
@@ -375,6 +372,12 @@ impl Bodies {
     /// Gives a body another velocity of its centre of mass [m/s] and spin [rad/s].
     pub fn set_velocity(&mut self, i: usize, velocity: Vec3, spin: Vec3) {
         (self.bodies[i].now.velocity, self.bodies[i].now.spin) = (velocity, spin);
+    }
+
+    /// Ties nodes, each with its place in the world [m], to a body where they are now.
+    pub fn tie(&mut self, i: usize, nodes: impl IntoIterator<Item = (NodeId, Vec3)>) {
+        let body = &mut self.bodies[i];
+        body.ties.extend(nodes.into_iter().map(|(n, at)| (n, body.now.pose.local(at))));
     }
 
     /// Ties follow an edit of the mesh: what is split off tied nodes, or put between them, is tied too.

@@ -16,7 +16,7 @@ pub enum Shape {
     /// A box about the origin.
     Box {
         /// Length of its sides along x, y, z [m].
-        size: Vec3,
+        sides: Vec3,
     },
     /// A cylinder with round ends about the origin.
     Capsule {
@@ -69,11 +69,11 @@ impl Shape {
     pub(super) fn surface(&self) -> Result<(Surface, Option<String>), Fault> {
         match self {
             Self::Ball { radius } => positive("radius", *radius).map(|r| (Surface::ball(r), None)),
-            Self::Box { size } => {
-                for side in size.to_array() {
-                    positive("size", side)?;
+            Self::Box { sides } => {
+                for side in sides.to_array() {
+                    positive("sides", side)?;
                 }
-                Ok((Surface::cuboid(*size), None))
+                Ok((Surface::cuboid(*sides), None))
             }
             Self::Capsule { radius, height } => {
                 let (radius, height) = (positive("radius", *radius)?, positive("height", *height)?);

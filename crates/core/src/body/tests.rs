@@ -59,7 +59,7 @@ fn a_ball_on_a_plane_comes_to_rest_and_stays_for_a_minute() {
 fn every_solid_shape_rests_on_a_plane() {
     let cube = Surface::cuboid(Vec3::splat(0.2));
     let shapes = [
-        Shape::Box { size: Vec3::splat(0.2) },
+        Shape::Box { sides: Vec3::splat(0.2) },
         Shape::Cylinder { radius: 0.15, height: 0.2 },
         Shape::Hull { points: cube.points.clone() },
         Shape::Mesh { points: cube.points, triangles: cube.triangles },
@@ -95,16 +95,16 @@ fn a_collision_keeps_momentum_and_gains_no_energy() {
 
 #[test]
 fn inertia_of_a_box_in_world_axes() {
-    let size = Vec3::new(0.2, 0.6, 0.4);
+    let sides = Vec3::new(0.2, 0.6, 0.4);
     let quarter = Quat::from_xyzw(0.0, 0.0, 0.5_f64.sqrt(), 0.5_f64.sqrt());
     let pose = Pose { place: Vec3::new(1.0, 2.0, 3.0), turn: quarter };
-    let spec = BodySpec::new("box", Shape::Box { size }).at(pose).driven(free(2.0));
+    let spec = BodySpec::new("box", Shape::Box { sides }).at(pose).driven(free(2.0));
     let mut bodies = Bodies::new(vec![spec], EARTH).unwrap();
     let (inverse_mass, inverse) = bodies.inertia(0);
     assert!((inverse_mass - 0.5).abs() < 1e-15);
     // A quarter turn about z swaps x and y: m (b² + c²) / 12.
     let axis = |b: Real, c: Real| 12.0 / (2.0 * (b * b + c * c));
-    let exact = Vec3::new(axis(size.x, size.z), axis(size.y, size.z), axis(size.x, size.y));
+    let exact = Vec3::new(axis(sides.x, sides.z), axis(sides.y, sides.z), axis(sides.x, sides.y));
     assert!((inverse * Vec3::ONE - exact).length() < 1e-12, "{inverse}");
     bodies.push(0, Vec3::X * 4.0, Vec3::Y * 0.1);
     assert!((bodies.velocity(0) - Vec3::X * 2.0).length() < 1e-14);
@@ -117,10 +117,10 @@ fn inertia_of_a_box_in_world_axes() {
 #[test]
 fn mass_of_meshes_is_that_of_their_inside() {
     // A box of triangles away from its own origin.
-    let (size, shift) = (Vec3::new(0.2, 0.6, 0.4), Vec3::new(3.0, -1.0, 0.5));
-    let mut cube = Surface::cuboid(size);
+    let (sides, shift) = (Vec3::new(0.2, 0.6, 0.4), Vec3::new(3.0, -1.0, 0.5));
+    let mut cube = Surface::cuboid(sides);
     cube.points.iter_mut().for_each(|p| *p += shift);
-    let exact = Bodies::new(vec![BodySpec::new("box", Shape::Box { size }).driven(free(2.0))], EARTH).unwrap();
+    let exact = Bodies::new(vec![BodySpec::new("box", Shape::Box { sides }).driven(free(2.0))], EARTH).unwrap();
     let (points, triangles) = (cube.points, cube.triangles);
     for shape in [Shape::Hull { points: points.clone() }, Shape::Mesh { points, triangles }] {
         let bodies = Bodies::new(vec![BodySpec::new("mesh", shape).driven(free(2.0))], EARTH).unwrap();
@@ -133,7 +133,7 @@ fn mass_of_meshes_is_that_of_their_inside() {
 #[test]
 fn a_free_spin_keeps_angular_momentum_and_a_unit_turn() {
     let drive = Drive::Free { mass: 1.0, velocity: Vec3::ZERO, spin: Vec3::new(3.0, 0.1, 0.2) };
-    let spec = BodySpec::new("box", Shape::Box { size: Vec3::new(0.3, 0.2, 0.1) }).driven(drive);
+    let spec = BodySpec::new("box", Shape::Box { sides: Vec3::new(0.3, 0.2, 0.1) }).driven(drive);
     let mut bodies = Bodies::new(vec![spec], Vec3::ZERO).unwrap();
     let (turning, energy) = (bodies.angular_momentum(), bodies.kinetic_energy());
     run(&mut bodies, 0.0, 1e-3, 5000);
@@ -147,8 +147,8 @@ fn a_free_spin_keeps_angular_momentum_and_a_unit_turn() {
 fn a_scripted_body_is_at_its_keys_and_pushes_a_free_one() {
     let key = |time, shift, turn| Key { time, shift, turn };
     let keys = vec![key(0.0, Vec3::ZERO, Vec3::ZERO), key(1.0, Vec3::X, Vec3::Y * PI)];
-    let size = Vec3::splat(0.2);
-    let mover = BodySpec::new("mover", Shape::Box { size }).at(Pose::at(Vec3::Y)).driven(Drive::Scripted(keys));
+    let sides = Vec3::splat(0.2);
+    let mover = BodySpec::new("mover", Shape::Box { sides }).at(Pose::at(Vec3::Y)).driven(Drive::Scripted(keys));
     let mut bodies = Bodies::new(vec![mover, ball(0.1, Vec3::new(0.5, 1.0, 0.0), free(5.0))], Vec3::ZERO).unwrap();
     let h = 0.01;
     for i in 0..100 {
@@ -194,13 +194,13 @@ fn heap() -> Bodies {
         Shape::Ball { radius: 0.1 },
         Shape::Capsule { radius: 0.06, height: 0.3 },
         Shape::Cylinder { radius: 0.1, height: 0.15 },
-        Shape::Box { size: Vec3::new(0.1, 0.2, 0.3) },
+        Shape::Box { sides: Vec3::new(0.1, 0.2, 0.3) },
         Shape::Hull { points: cube.points.clone() },
         Shape::Mesh { points: cube.points, triangles: cube.triangles },
     ];
     let mut specs = vec![
         BodySpec::new("floor", Shape::Plane),
-        BodySpec::new("arm", Shape::Box { size: Vec3::new(0.1, 0.4, 1.0) }).driven(Drive::Scripted(keys)),
+        BodySpec::new("arm", Shape::Box { sides: Vec3::new(0.1, 0.4, 1.0) }).driven(Drive::Scripted(keys)),
     ];
     for (i, shape) in shapes.into_iter().enumerate() {
         let i = i as f64;
@@ -256,13 +256,16 @@ fn going_back_undoes_a_step() {
 }
 
 #[test]
-fn ties_follow_a_split() {
-    let mut spec = BodySpec::new("cube", Shape::Box { size: Vec3::ONE });
-    spec.ties = vec![(NodeId(3), Vec3::X), (NodeId(5), Vec3::Y)];
-    let mut bodies = Bodies::new(vec![spec], EARTH).unwrap();
+fn ties_are_points_of_the_body_and_follow_a_split() {
+    let pose = Pose { place: Vec3::Y, turn: turn(Vec3::Z * (0.5 * PI)) };
+    let mut bodies = Bodies::new(vec![BodySpec::new("cube", Shape::Box { sides: Vec3::ONE }).at(pose)], EARTH).unwrap();
+    bodies.tie(0, [(NodeId(3), Vec3::ZERO), (NodeId(5), Vec3::new(0.5, 1.0, 0.0))]);
     bodies.follow(&Change::NodeSplit { node: NodeId(5), copy: NodeId(9) });
     bodies.follow(&Change::NodeSplit { node: NodeId(4), copy: NodeId(10) });
-    assert_eq!(bodies.get(0).unwrap().ties[2..], [(NodeId(9), Vec3::Y)]);
+    let ties = &bodies.get(0).unwrap().ties;
+    assert_eq!(ties.iter().map(|tie| tie.0).collect::<Vec<_>>(), [NodeId(3), NodeId(5), NodeId(9)]);
+    assert!((ties[1].1 - Vec3::Y * -0.5).length() < 1e-15, "{}", ties[1].1);
+    assert_eq!(ties[2].1, ties[1].1);
 }
 
 #[test]
@@ -277,7 +280,7 @@ fn what_cannot_be_is_refused_with_its_key() {
         (Shape::Ball { radius: 0.0 }, still(), "shape", "above zero"),
         (Shape::Ball { radius: f64::NAN }, still(), "shape", "NaN"),
         (Shape::Ball { radius: 1e300 }, free(1.0), "shape", "beyond"),
-        (Shape::Box { size: Vec3::new(1.0, -1.0, 1.0) }, still(), "shape", "above zero"),
+        (Shape::Box { sides: Vec3::new(1.0, -1.0, 1.0) }, still(), "shape", "above zero"),
         (Shape::Capsule { radius: 0.5, height: 1.0 }, still(), "shape", "round ends"),
         (Shape::Cylinder { radius: 0.5, height: f64::INFINITY }, still(), "shape", "finite"),
         (Shape::Hull { points: flat }, still(), "shape", "plane"),

@@ -155,7 +155,7 @@ impl Solid {
     pub fn new(shape: &Shape, surface: &Surface, mass: Real) -> Self {
         let unit = match shape {
             Shape::Ball { radius } => MassProperties::from_ball(1.0, *radius),
-            Shape::Box { size } => MassProperties::from_cuboid(1.0, to_vector(*size * 0.5)),
+            Shape::Box { sides } => MassProperties::from_cuboid(1.0, to_vector(*sides * 0.5)),
             Shape::Capsule { radius, height } => {
                 let end = to_vector(Vec3::Y * (0.5 * height - radius));
                 MassProperties::from_capsule(1.0, -end, end, *radius)
@@ -186,7 +186,7 @@ impl Solid {
 fn exact_shape(shape: &Shape, surface: &Surface) -> SharedShape {
     match shape {
         Shape::Ball { radius } => SharedShape::ball(*radius),
-        Shape::Box { size } => SharedShape::cuboid(0.5 * size.x, 0.5 * size.y, 0.5 * size.z),
+        Shape::Box { sides } => SharedShape::cuboid(0.5 * sides.x, 0.5 * sides.y, 0.5 * sides.z),
         Shape::Capsule { radius, height } => SharedShape::capsule_y(0.5 * height - radius, *radius),
         Shape::Cylinder { radius, height } => SharedShape::cylinder(0.5 * height, *radius),
         Shape::Hull { .. } => SharedShape::convex_mesh(to_vectors(&surface.points), &surface.triangles)

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+/// Kind of the chunk that holds the surfaces of bodies.
+pub(super) const BODY: [u8; 4] = *b"BODY";
 /// Kind of the chunk that holds a topology.
 pub(super) const TOPO: [u8; 4] = *b"TOPO";
 /// Kind of the chunk that closes a frame.

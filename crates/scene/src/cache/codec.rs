@@ -16,12 +16,21 @@
 //! | points, velocities | 3 f32 per node, each | |
 //! | strain, plastic | f32 per node, each | |
 //! | bodies | 7 f32 per body | position, rotation x y z w |
+//!
+//! | `BODY` | type | |
+//! |---|---|---|
+//! | body count | u32 | |
+//! | of each: bytes of its name, points, triangles | u32, u32, u32 | |
+//! | name | UTF-8 | |
+//! | colour | u8, 3 f32 | 1 if it has one, else 0; red, green, blue |
+//! | points | 3 f32 per point | |
+//! | triangles | 3 u32 per triangle | |
 
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::frame::{BodyPose, Frame, Topology};
+use super::frame::{BodyPose, BodySurface, Frame, Topology};
 use super::{CacheError, METRES_PER_UNIT, Result, UP_AXIS, VERSION};
 
 const MAGIC: [u8; 8] = *b"ripstop\0";
@@ -170,6 +179,37 @@ pub(super) fn get_frame(payload: &[u8], topology: Arc<Topology>) -> Option<Frame
             .collect(),
     };
     bytes.0.is_empty().then_some(frame)
+}
+
+pub(super) fn put_bodies(out: &mut Vec<u8>, bodies: &[BodySurface]) {
+    put_u32(out, &[bodies.len() as u32]);
+    for body in bodies {
+        put_u32(out, &[body.name.len() as u32, body.points.len() as u32, body.triangles.len() as u32]);
+        out.extend_from_slice(body.name.as_bytes());
+        out.push(u8::from(body.colour.is_some()));
+        put_f32(out, &body.colour.unwrap_or_default());
+        put_f32(out, body.points.as_flattened());
+        put_u32(out, body.triangles.as_flattened());
+    }
+}
+
+/// `None` if the bytes don't add up.
+pub(super) fn get_bodies(payload: &[u8]) -> Option<Vec<BodySurface>> {
+    let mut bytes = Bytes(payload);
+    let mut bodies = Vec::new();
+    for _ in 0..bytes.u32()? {
+        let [name, points, triangles] = [bytes.u32()?, bytes.u32()?, bytes.u32()?].map(|count| count as usize);
+        let name = std::str::from_utf8(bytes.take(name)?).ok()?.to_owned();
+        let coloured = bytes.take(1)? == [1];
+        let [colour] = bytes.array(1, f32::from_le_bytes)?.try_into().ok()?;
+        bodies.push(BodySurface {
+            name,
+            colour: coloured.then_some(colour),
+            points: bytes.array(points, f32::from_le_bytes)?,
+            triangles: bytes.array(triangles, u32::from_le_bytes)?,
+        });
+    }
+    (bytes.0.is_empty() && bodies.iter().all(|body| body.check().is_ok())).then_some(bodies)
 }
 
 fn put_u32(out: &mut Vec<u8>, values: &[u32]) {

@@ -1,5 +1,6 @@
 //! What a cache holds: the state of the cloth at one moment, and how it hangs together.
 
+use glam::{Quat, Vec3};
 use std::fmt;
 use std::sync::Arc;
 
@@ -46,13 +47,48 @@ impl Topology {
     }
 }
 
-/// Where a rigid body is. Bodies keep their order in all frames of a run; the scene knows their shapes.
+/// Where a rigid body is. Bodies keep their order in all frames of a run, that of their [`BodySurface`]s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BodyPose {
     /// Place of the body's own origin [m].
     pub position: [f32; 3],
     /// Rotation as a unit quaternion x, y, z, w.
     pub rotation: [f32; 4],
+}
+
+/// The triangles around a rigid body, in its own coordinates; the same in all frames of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BodySurface {
+    /// Its name.
+    pub name: String,
+    /// Red, green, blue from 0 to 1, if it has its own.
+    pub colour: Option<[f32; 3]>,
+    /// Points [m].
+    pub points: Vec<[f32; 3]>,
+    /// Points of every triangle, counter-clockwise seen from outside.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+impl BodySurface {
+    /// Its points in the world.
+    pub fn placed(&self, pose: &BodyPose) -> impl Iterator<Item = [f32; 3]> + '_ {
+        let BodyPose { position, rotation: [x, y, z, w] } = *pose;
+        let place = Vec3::from(position);
+        let turn = Quat::from_xyzw(x, y, z, w);
+        self.points.iter().map(move |&p| (turn * Vec3::from(p) + place).to_array())
+    }
+
+    /// Checks that triangles name points and every number is finite.
+    pub fn check(&self) -> Result<(), FrameFault> {
+        let nodes = self.points.len();
+        if let Some((id, &node)) =
+            self.triangles.iter().enumerate().find_map(|(id, t)| Some((id, t.iter().find(|&&n| n as usize >= nodes)?)))
+        {
+            return Err(FrameFault::Index { element: "a body's triangle", id, node, nodes });
+        }
+        finite("colour", &self.colour.unwrap_or_default(), 3)?;
+        finite("points of a body", self.points.as_flattened(), 3)
+    }
 }
 
 /// The state of the cloth at one moment.

@@ -5,9 +5,9 @@ use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::chunk::{self, Chunk, FRAM, HEAD, TOPO};
+use super::chunk::{self, BODY, Chunk, FRAM, HEAD, TOPO};
 use super::codec::{self, CacheHeader, FRAME_FIXED, FrameStart};
-use super::frame::{Frame, Topology};
+use super::frame::{BodySurface, Frame, Topology};
 use super::{CacheError, Result};
 
 /// What is known of a frame without reading it.
@@ -31,7 +31,8 @@ pub struct FrameEntry {
 pub(super) struct Scan {
     pub header: CacheHeader,
     pub entries: Vec<FrameEntry>,
-    /// End of the header.
+    bodies: Option<Chunk>,
+    /// End of the header, and of the surfaces of bodies.
     header_end: u64,
 }
 
@@ -41,11 +42,12 @@ impl Scan {
         let failed = |source| CacheError::io(path, "read it")(source);
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let (header, header_end) = CacheHeader::read(file, path)?;
-        let mut scan = Scan { header, entries: Vec::new(), header_end };
+        let mut scan = Scan { header, entries: Vec::new(), bodies: None, header_end };
         let (mut at, mut topology, mut changed) = (header_end, None, false);
         while let Some(chunk) = chunk::at(file, at, limit).map_err(failed)? {
             at = chunk.end();
             match (chunk.kind, topology) {
+                (BODY, None) => (scan.bodies, scan.header_end) = (Some(chunk), at),
                 (TOPO, _) => (topology, changed) = (Some(chunk), true),
                 (FRAM, Some(topology)) if chunk.length >= FRAME_FIXED as u64 => {
                     file.seek(SeekFrom::Start(chunk.start + HEAD as u64)).map_err(failed)?;
@@ -94,6 +96,7 @@ pub struct CacheReader {
     header: CacheHeader,
     entries: Vec<FrameEntry>,
     left_over: u64,
+    bodies: Option<Chunk>,
     /// The topology read last and where it begins in the file.
     topology: Option<(u64, Arc<Topology>)>,
 }
@@ -107,8 +110,8 @@ impl CacheReader {
         let length = file.seek(SeekFrom::End(0)).map_err(CacheError::io(path, "read it"))?;
         let scan = Scan::read(&mut file, path, length)?;
         let left_over = length - scan.end();
-        let Scan { header, entries, .. } = scan;
-        Ok(CacheReader { path: path.to_path_buf(), file, header, entries, left_over, topology: None })
+        let Scan { header, entries, bodies, .. } = scan;
+        Ok(CacheReader { path: path.to_path_buf(), file, header, entries, left_over, bodies, topology: None })
     }
 
     /// The file.
@@ -168,6 +171,13 @@ impl CacheReader {
         let topology = Arc::new(topology);
         self.topology = Some((entry.topology.start, topology.clone()));
         Ok(topology)
+    }
+
+    /// Reads the surfaces of all rigid bodies, in the order of their poses in frames.
+    pub fn bodies(&mut self) -> Result<Vec<BodySurface>> {
+        let Some(chunk) = self.bodies else { return Ok(Vec::new()) };
+        let payload = self.payload(0, chunk)?;
+        codec::get_bodies(&payload).ok_or_else(|| self.damaged(0, "the surfaces of its bodies don't add up".into()))
     }
 
     /// All whole frames in order, one in memory at a time.
@@ -297,6 +307,27 @@ mod tests {
             assert!(lost, "byte {place} was flipped and nobody noticed");
             set(place, bytes[place]);
         }
+    }
+
+    #[test]
+    fn surfaces_of_bodies_are_read_or_refused() {
+        let (_folder, path) = sample::place();
+        let frames = sample::frames(8, 3);
+        let ends = sample::write_with(&path, &sample::bodies(), &frames);
+        let bytes = fs::read(&path).unwrap();
+        let mut reader = CacheReader::open(&path).unwrap();
+        assert_eq!(reader.bodies().unwrap(), sample::bodies());
+        assert_eq!(reader.frames().map(|frame| frame.unwrap()).collect::<Vec<_>>(), frames);
+        let head = sample::header().encode().len();
+        for place in head..ends[0] as usize {
+            let mut flipped = bytes.clone();
+            flipped[place] ^= 0x41;
+            fs::write(&path, flipped).unwrap();
+            let bodies = CacheReader::open(&path).and_then(|mut reader| reader.bodies());
+            assert!(bodies.is_err() || bodies.is_ok_and(|b| b.is_empty()), "byte {place}");
+        }
+        sample::write(&path, &frames);
+        assert_eq!(CacheReader::open(&path).unwrap().bodies().unwrap(), []);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{BodyPose, CacheHeader, CacheWriter, Frame, Topology};
+use super::{BodyPose, BodySurface, CacheHeader, CacheWriter, Frame, Topology};
 
 /// A folder that goes away with the first value, and a cache in it.
 pub fn place() -> (tempfile::TempDir, PathBuf) {
@@ -19,7 +19,12 @@ pub fn header() -> CacheHeader {
 
 /// Writes frames; returns where the header and every frame end.
 pub fn write(path: &Path, frames: &[Frame]) -> Vec<u64> {
-    let mut writer = CacheWriter::create(path, header()).unwrap();
+    write_with(path, &[], frames)
+}
+
+/// The same with bodies.
+pub fn write_with(path: &Path, bodies: &[BodySurface], frames: &[Frame]) -> Vec<u64> {
+    let mut writer = CacheWriter::create_with(path, header(), bodies).unwrap();
     let mut ends = vec![writer.position()];
     for frame in frames {
         writer.append(frame).unwrap();
@@ -47,10 +52,20 @@ pub fn frames(seed: u64, count: u32) -> Vec<Frame> {
                 strain: (0..nodes).map(|_| random.float() * 1e-6).collect(),
                 plastic: (0..nodes).map(|_| random.float()).collect(),
                 topology: topology.clone(),
-                bodies: vec![BodyPose { position: [0.0, random.float(), 0.0], rotation: [0.0, 0.0, 0.0, 1.0] }],
+                bodies: vec![BodyPose { position: [0.0, random.float(), 0.0], rotation: [0.0, 0.6, 0.0, 0.8] }],
             }
         })
         .collect()
+}
+
+/// The body of all samples: a tetrahedron.
+pub fn bodies() -> Vec<BodySurface> {
+    vec![BodySurface {
+        name: "bôdy 1".into(),
+        colour: Some([0.25, 0.5, 1.0]),
+        points: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        triangles: vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]],
+    }]
 }
 
 /// Two rows of nodes, two faces per cell.

@@ -5,9 +5,9 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::chunk::{self, FRAM, TOPO};
+use super::chunk::{self, BODY, FRAM, TOPO};
 use super::codec::{self, CacheHeader};
-use super::frame::{Frame, FrameFault, Topology};
+use super::frame::{BodySurface, Frame, FrameFault, Topology};
 use super::reader::{CacheReader, Scan};
 use super::{CacheError, Result};
 
@@ -31,9 +31,24 @@ pub struct CacheWriter {
 impl CacheWriter {
     /// Starts a new cache, replacing one that is there.
     pub fn create(path: impl AsRef<Path>, header: CacheHeader) -> Result<CacheWriter> {
+        Self::create_with(path, header, &[])
+    }
+
+    /// Starts a new cache of cloth with rigid bodies, replacing one that is there.
+    pub fn create_with(path: impl AsRef<Path>, header: CacheHeader, bodies: &[BodySurface]) -> Result<CacheWriter> {
         let path = path.as_ref();
+        for body in bodies {
+            body.check().map_err(|fault| CacheError::Frame { path: path.to_path_buf(), index: 0, fault })?;
+        }
         let mut file = File::create(path).map_err(CacheError::io(path, "create it"))?;
-        let opening = header.encode();
+        let mut opening = header.encode();
+        if !bodies.is_empty() {
+            let mut chunk = Vec::new();
+            chunk::open(&mut chunk, BODY);
+            codec::put_bodies(&mut chunk, bodies);
+            chunk::close(&mut chunk);
+            opening.append(&mut chunk);
+        }
         file.write_all(&opening).map_err(CacheError::io(path, "write to it"))?;
         Ok(CacheWriter {
             path: path.to_path_buf(),
@@ -155,7 +170,7 @@ mod tests {
     fn a_resumed_file_is_the_same_byte_for_byte() {
         let (_folder, path) = sample::place();
         let frames = sample::frames(3, 8);
-        let ends = sample::write(&path, &frames);
+        let ends = sample::write_with(&path, &sample::bodies(), &frames);
         let uninterrupted = fs::read(&path).unwrap();
         for (done, &end) in ends.iter().enumerate() {
             // Frames after the checkpoint and the half of one: what a killed run leaves.

@@ -6,8 +6,8 @@
 //!
 //! | format | function | holds |
 //! |---|---|---|
-//! | USD text | [`usda`] | one file: points, velocities, changing topology, uv, strain, plastic strain, parents |
-//! | OBJ | [`obj`] | a file per frame: points, uv |
+//! | USD text | [`usda`] | one file: points, velocities, changing topology, uv, strain, plastic strain, parents; rigid bodies with their motion |
+//! | OBJ | [`obj`] | a file per frame: points, uv; rigid bodies |
 //! | PLY, binary | [`ply`] | a file per frame: points, velocities, strain, plastic strain, uv |
 
 mod beside;
@@ -16,6 +16,7 @@ mod obj;
 mod ply;
 mod sequence;
 mod usda;
+mod usda_bodies;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,17 +1,48 @@
-//! OBJ sequences: `v`, `vt` in metres, `f v/vt`. Every program reads them; they carry no velocities and no strain.
+//! OBJ sequences: `v`, `vt` in metres, `f v/vt`. Every program reads them; they carry no velocities and no strain. Rigid
+//! bodies follow the cloth as objects of their own.
 
 use std::path::Path;
 
 use super::beside::Beside;
 use super::number::{put_row, put_u32};
 use super::{Progress, Result, sequence};
-use crate::cache::{CacheReader, Frame};
+use crate::cache::{BodySurface, CacheReader, Frame};
 
 /// Writes `cloth_NNNN.obj` into a folder for every frame.
 ///
 /// Nodes keep their order from frame to frame: line `v` number i+1 is node i in every file that has it.
 pub fn obj(reader: &mut CacheReader, folder: impl AsRef<Path>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
-    sequence::export(reader, folder.as_ref(), "obj", progress, write)
+    let bodies = reader.bodies()?;
+    sequence::export(reader, folder.as_ref(), "obj", progress, |frame, file| {
+        write(frame, file)?;
+        write_bodies(frame, &bodies, file)
+    })
+}
+
+fn write_bodies(frame: &Frame, bodies: &[BodySurface], file: &mut Beside) -> Result<()> {
+    let mut before = frame.points.len() as u32;
+    for (body, pose) in bodies.iter().zip(&frame.bodies) {
+        let name: String =
+            body.name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
+        file.out.extend_from_slice(format!("o {name}\n").as_bytes());
+        for point in body.placed(pose) {
+            file.out.extend_from_slice(b"v ");
+            put_row(&mut file.out, &point, b" ");
+            file.out.push(b'\n');
+            file.spill()?;
+        }
+        for triangle in &body.triangles {
+            file.out.push(b'f');
+            for point in triangle {
+                file.out.push(b' ');
+                put_u32(&mut file.out, before + point + 1);
+            }
+            file.out.push(b'\n');
+            file.spill()?;
+        }
+        before += body.points.len() as u32;
+    }
+    Ok(())
 }
 
 fn write(frame: &Frame, file: &mut Beside) -> Result<()> {
@@ -61,9 +92,9 @@ mod tests {
     use super::*;
     use crate::cache::{Topology, sample};
 
-    /// Reads points, faces and corner uv of an OBJ by the format's own rules.
-    fn read(text: &str) -> (Vec<[f32; 3]>, Topology) {
-        let (mut points, mut uv, mut faces, mut corner_uv) = (vec![], vec![], vec![], vec![]);
+    /// Reads points, faces and corner uv of an OBJ, and faces without uv, by the format's own rules.
+    fn read(text: &str) -> (Vec<[f32; 3]>, Topology, Vec<[usize; 3]>) {
+        let (mut points, mut uv, mut faces, mut corner_uv, mut bodies) = (vec![], vec![], vec![], vec![], vec![]);
         for line in text.lines() {
             let mut words = line.split_whitespace();
             let word = words.next().unwrap();
@@ -72,14 +103,19 @@ mod tests {
                 "v" => points.push([0, 1, 2].map(|k| rest[k].parse().unwrap())),
                 "vt" => uv.push([0, 1].map(|k| rest[k].parse::<f32>().unwrap())),
                 "f" => {
-                    let corners = [0, 1, 2].map(|k| rest[k].split_once('/').unwrap());
+                    let Some(corners) = rest.iter().map(|corner| corner.split_once('/')).collect::<Option<Vec<_>>>()
+                    else {
+                        bodies.push([0, 1, 2].map(|k| rest[k].parse::<usize>().unwrap() - 1));
+                        continue;
+                    };
+                    let corners = [corners[0], corners[1], corners[2]];
                     faces.push(corners.map(|(node, _)| node.parse::<u32>().unwrap() - 1));
                     corner_uv.push(corners.map(|(_, line)| uv[line.parse::<usize>().unwrap() - 1]));
                 }
                 _ => {}
             }
         }
-        (points, Topology { faces, corner_uv, ..Topology::default() })
+        (points, Topology { faces, corner_uv, ..Topology::default() }, bodies)
     }
 
     #[test]
@@ -88,12 +124,25 @@ mod tests {
         let mut frames = sample::frames(9, 8);
         // A seam: two corners of one node with different uv.
         std::sync::Arc::make_mut(&mut frames[7].topology).corner_uv[0][1] = [5.0, 6.0];
-        sample::write(&cache, &frames);
+        sample::write_with(&cache, &sample::bodies(), &frames);
         obj(&mut CacheReader::open(&cache).unwrap(), folder.path().join("obj"), &mut |_| {}).unwrap();
         for frame in &frames {
             let path = folder.path().join(format!("obj/cloth_{:04}.obj", frame.index));
-            let (points, topology) = read(&std::fs::read_to_string(path).unwrap());
-            assert_eq!(points, frame.points);
+            let (points, topology, bodies) = read(&std::fs::read_to_string(path).unwrap());
+            let (cloth, body) = points.split_at(frame.points.len());
+            assert_eq!(cloth, frame.points);
+            // A tetrahedron turned by (0, 0.6, 0, 0.8): x to (0.28, 0, −0.96).
+            let y = frame.bodies[0].position[1];
+            for (point, exact) in
+                body.iter().zip([[0.0, y, 0.0], [0.28, y, -0.96], [0.0, y + 1.0, 0.0], [0.96, y, 0.28]])
+            {
+                assert!((0..3).all(|k| (point[k] - exact[k]).abs() < 1e-6), "{point:?} {exact:?}");
+            }
+            let first = frame.points.len();
+            assert_eq!(
+                (body.len(), &bodies[..2]),
+                (4, &[[first, first + 2, first + 1], [first, first + 1, first + 3]][..])
+            );
             assert_eq!(topology.faces, frame.topology.faces);
             assert_eq!(topology.corner_uv, frame.topology.corner_uv);
         }

@@ -9,7 +9,7 @@
 //! | `primvars:st` | where it changes | per corner, material coordinates [m] |
 //! | `primvars:parent` | where it changes | per node: the node it was split from |
 //!
-//! A time code is a frame's number.
+//! A time code is a frame's number. Rigid bodies are meshes below `bodies`, moved by their transform.
 //!
 //! # Between two frames
 //!
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use super::beside::Beside;
 use super::number::{put_f32, put_row, put_u32};
-use super::{Progress, Result, not_empty};
+use super::{Progress, Result, not_empty, usda_bodies};
 use crate::cache::{CacheReader, Frame, METRES_PER_UNIT, Topology, UP_AXIS};
 
 /// Times the cache is read from start to end: in USD text all samples of one attribute stand together.
@@ -37,13 +37,15 @@ pub fn usda(reader: &mut CacheReader, path: impl AsRef<Path>, progress: &mut dyn
     not_empty(reader)?;
     let file = Beside::create(path.as_ref())?;
     let total = PASSES * reader.frame_count();
+    let bodies = reader.bodies()?;
     let mut stage = Stage { reader, file, progress, done: 0, total };
     stage.open();
     stage.topology()?;
-    let mut extents = Vec::new();
+    let (mut extents, mut poses) = (Vec::new(), Vec::new());
     let points = Attribute { declaration: "point3f[] points", interpolation: None };
     stage.per_frame(&points, |frame, file| {
         extents.push((frame.index, extent(&frame.points)));
+        poses.push((frame.index, frame.bodies.clone()));
         rows(file, &frame.points)
     })?;
     stage.extents(&extents);
@@ -53,7 +55,9 @@ pub fn usda(reader: &mut CacheReader, path: impl AsRef<Path>, progress: &mut dyn
     stage.per_frame(&strain, |frame, file| scalars(file, &frame.strain))?;
     let plastic = Attribute { declaration: "float[] primvars:plastic", interpolation: Some("vertex") };
     stage.per_frame(&plastic, |frame, file| scalars(file, &frame.plastic))?;
-    stage.text("    }\n}\n");
+    stage.text("    }\n");
+    usda_bodies::prims(&mut stage.file, &bodies, &poses)?;
+    stage.text("}\n");
     let Stage { file, progress, done, total, .. } = stage;
     file.finish()?;
     progress(Progress { done, total });
@@ -258,13 +262,13 @@ def Xform "cloth" (
     }
 }
 
-fn sample(file: &mut Beside, index: u32) {
+pub(super) fn sample(file: &mut Beside, index: u32) {
     file.out.extend_from_slice(b"            ");
     put_u32(&mut file.out, index);
     file.out.extend_from_slice(b": ");
 }
 
-fn list<T>(file: &mut Beside, values: &[T], put: impl Fn(&mut Vec<u8>, &T)) -> Result<()> {
+pub(super) fn list<T>(file: &mut Beside, values: &[T], put: impl Fn(&mut Vec<u8>, &T)) -> Result<()> {
     file.out.push(b'[');
     for (k, value) in values.iter().enumerate() {
         if k > 0 {
@@ -277,7 +281,7 @@ fn list<T>(file: &mut Beside, values: &[T], put: impl Fn(&mut Vec<u8>, &T)) -> R
     Ok(())
 }
 
-fn rows<const N: usize>(file: &mut Beside, rows: &[[f32; N]]) -> Result<()> {
+pub(super) fn rows<const N: usize>(file: &mut Beside, rows: &[[f32; N]]) -> Result<()> {
     list(file, rows, |out, row| {
         out.push(b'(');
         put_row(out, row, b", ");
@@ -290,7 +294,7 @@ fn scalars(file: &mut Beside, values: &[f32]) -> Result<()> {
 }
 
 /// The corners of the box around all points.
-fn extent(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
+pub(super) fn extent(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
     let first = points.first().copied().unwrap_or_default();
     points.iter().fold([first, first], |[low, high], point| {
         [std::array::from_fn(|k| low[k].min(point[k])), std::array::from_fn(|k| high[k].max(point[k]))]
@@ -298,7 +302,7 @@ fn extent(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
 }
 
 /// A string as USD text writes it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {

@@ -1,0 +1,174 @@
+//! Rigid bodies: from their tables to [`Bodies`], and from those to the cache.
+
+use crate::cache::{BodyPose, BodySurface};
+use crate::error::SceneError;
+use crate::file::{BodyTable, Scene, ShapeKind};
+use crate::load::{keyframes, radians, reach, select};
+use crate::source::Source;
+use ripstop::body::{BodySpec, Drive, Pose, Shape};
+use ripstop::grip::Grip;
+use ripstop::mesh::NodeId;
+use ripstop::{Bodies, Cloth, Vec2, math};
+use std::collections::BTreeMap;
+
+impl Scene {
+    /// The bodies, with what of the cloth is tied to them.
+    pub(crate) fn bodies(
+        &self,
+        source: &Source,
+        cloth: &Cloth,
+        bounds: (Vec2, Vec2),
+        grips: &[Grip],
+    ) -> Result<Bodies, SceneError> {
+        let specs = self.body.iter().enumerate().map(|(i, table)| {
+            let (name, shape) = (table.name.clone(), shape(source, i, table)?);
+            let pose = Pose { place: table.place, turn: math::turn(radians(table.turn)) };
+            let drive = match table.mass {
+                Some(mass) => Drive::Free { mass, velocity: table.velocity, spin: radians(table.spin) },
+                None if table.keys.is_empty() => Drive::Fixed,
+                None => Drive::Scripted(keyframes(&table.keys)),
+            };
+            Ok(BodySpec { name, shape, pose, drive, friction: table.friction })
+        });
+        let specs = specs.collect::<Result<Vec<_>, SceneError>>()?;
+        let mut bodies = Bodies::new(specs, self.gravity).map_err(|e| {
+            let cause = format!("body `{}`: {}", e.name, e.cause);
+            source.fault(&["body", &e.number.to_string(), e.key], cause, e.advice)
+        })?;
+        let gripped = grips.iter().flat_map(|grip| grip.nodes().map(move |n| (n, format!("grip `{}`", grip.name))));
+        let mut taken: BTreeMap<NodeId, String> = gripped.collect();
+        for (i, table) in self.body.iter().enumerate() {
+            let Some(place) = &table.holds else { continue };
+            let number = i.to_string();
+            let fault = |cause, advice| source.fault(&["body", &number, "holds"], cause, advice);
+            let nodes = select(&cloth.mesh, place, bounds);
+            if nodes.is_empty() {
+                return Err(fault(format!("body `{}` holds no node", table.name), reach(bounds)));
+            }
+            for &n in &nodes {
+                if let Some(other) = taken.insert(n, format!("body `{}`", table.name)) {
+                    let cause = format!("body `{}` holds node {n}, which {other} holds already", table.name);
+                    return Err(fault(cause, "make their areas apart".into()));
+                }
+            }
+            bodies.tie(i, nodes.into_iter().map(|n| (n, cloth.x[n])));
+        }
+        Ok(bodies)
+    }
+}
+
+fn shape(source: &Source, number: usize, table: &BodyTable) -> Result<Shape, SceneError> {
+    Ok(match &table.shape {
+        ShapeKind::Ball { radius } => Shape::Ball { radius: *radius },
+        ShapeKind::Box { sides } => Shape::Box { sides: *sides },
+        ShapeKind::Capsule { radius, height } => Shape::Capsule { radius: *radius, height: *height },
+        ShapeKind::Cylinder { radius, height } => Shape::Cylinder { radius: *radius, height: *height },
+        ShapeKind::Hull { points } => Shape::Hull { points: points.clone() },
+        ShapeKind::Mesh { file, scale } => {
+            let path = source.beside(file);
+            let (points, triangles) = crate::obj::read_body(&path, *scale).map_err(|(cause, advice)| {
+                let key = ["body", &number.to_string(), "shape", "mesh", "file"];
+                source.fault(&key, format!("{}: {cause}", path.display()), advice)
+            })?;
+            Shape::Mesh { points, triangles }
+        }
+        ShapeKind::Plane => Shape::Plane,
+    })
+}
+
+/// What the cache keeps of bodies once.
+pub(crate) fn surfaces(bodies: &Bodies, tables: &[BodyTable]) -> Vec<BodySurface> {
+    let colours = tables.iter().map(|table| table.colour).chain(std::iter::repeat(None));
+    let surface = |(body, colour): (&ripstop::body::Body, Option<[f32; 3]>)| BodySurface {
+        name: body.name.clone(),
+        colour,
+        points: body.surface.points.iter().map(|p| p.as_vec3().to_array()).collect(),
+        triangles: body.surface.triangles.clone(),
+    };
+    bodies.iter().zip(colours).map(surface).collect()
+}
+
+/// Where bodies are, as a frame of the cache keeps it.
+pub(crate) fn poses(bodies: &Bodies) -> Vec<BodyPose> {
+    let single =
+        |Pose { place, turn }| BodyPose { position: place.as_vec3().to_array(), rotation: turn.as_quat().to_array() };
+    (0..bodies.len()).map(|i| single(bodies.pose(i))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variant::Parts;
+    use ripstop::Vec3;
+
+    const SCENE: &str = r#"
+title = "t"
+gravity = [0, -5, 0]
+
+[time]
+duration = 1
+step = 1e-3
+
+[cloth.grid]
+size = [1, 1]
+nodes = [5, 5]
+
+[[body]]
+name = "floor"
+shape = "plane"
+place = [0, -1, 0]
+
+[[body]]
+name = "arm"
+shape = { cylinder = { radius = 0.1, height = 1 } }
+turn = [0, 0, 90]
+keys = [{ t = 0, move = [0, 2, 0] }, { t = 1, turn = [0, 90, 0] }]
+holds = { near = [0, 1] }
+
+[[body]]
+name = "cube"
+shape = { mesh = { file = "cube.obj", scale = 0.5 } }
+place = [3, 0, 0]
+mass = 2
+velocity = [1, 0, 0]
+spin = [0, 180, 0]
+colour = [1, 0.5, 0]
+holds = { side = "bottom" }
+"#;
+
+    /// Inside out, with a point that no face uses.
+    const CUBE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nv 0 0 1\nv 1 0 1\nv 0 1 1\nv 1 1 1\nv 9 9 9\n\
+        f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n";
+
+    #[test]
+    fn tables_become_bodies() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("scene.toml"), SCENE).unwrap();
+        std::fs::write(folder.path().join("cube.obj"), CUBE).unwrap();
+        let parts = Parts::read(&folder.path().join("scene.toml")).unwrap();
+        let (scene, built) = parts.parts[0].build().unwrap_or_else(|e| panic!("{e}"));
+        let mut bodies = built.bodies;
+        assert!(built.warnings.iter().any(|w| w.contains("body `cube`") && w.contains("inside out")));
+        // The arm lies along x, two metres up, as its first keyframe has it; its tie is a point of it.
+        assert!((bodies.pose(1).apply(Vec3::Y) - Vec3::new(-1.0, 2.0, 0.0)).length() < 1e-12);
+        let ties = &bodies.get(1).unwrap().ties;
+        assert_eq!(ties.len(), 1);
+        assert!((bodies.pose(1).apply(ties[0].1) - Vec3::Y).length() < 1e-12, "{ties:?}");
+        assert_eq!(bodies.get(2).unwrap().ties.len(), 5);
+        // Half a unit wide, and where its middle is.
+        assert!((bodies.middle(2) - Vec3::new(3.25, 0.25, 0.25)).length() < 1e-12);
+        assert!((bodies.spin(2) - Vec3::Y * std::f64::consts::PI).length() < 1e-12);
+        bodies.drive(0.0, 0.1);
+        assert!((bodies.velocity(2) - Vec3::new(1.0, -0.5, 0.0)).length() < 1e-12, "the scene's gravity");
+        bodies.advance(0.1);
+        let (surfaces, poses) = (surfaces(&bodies, &scene.body), poses(&bodies));
+        assert_eq!(surfaces.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["floor", "arm", "cube"]);
+        assert_eq!((surfaces[1].colour, surfaces[2].colour), (None, Some([1.0, 0.5, 0.0])));
+        assert_eq!((surfaces[2].points.len(), surfaces[2].triangles.len()), (8, 12));
+        assert!(surfaces.iter().all(|s| s.check().is_ok()));
+        assert_eq!(poses[0].position, [0.0, -1.0, 0.0]);
+        let corner = surfaces[2].placed(&poses[2]).next().unwrap();
+        let exact = bodies.pose(2).apply(Vec3::ZERO);
+        assert!((Vec3::from_array(corner.map(f64::from)) - exact).length() < 1e-6, "{corner:?}");
+    }
+}
