@@ -105,9 +105,15 @@ fn common(first: &Plane, second: &Plane, shared: Option<[usize; 2]>, touching: f
     (end - begin > touching.max(ROUNDING * length)).then(|| [origin + along * begin, origin + along * end])
 }
 
+/// Middle of the line that two triangles without a common node have in common, if they cross.
+pub fn triangles_crossing(first: [Vec3; 3], second: [Vec3; 3], touching: f64) -> Option<Vec3> {
+    let [begin, end] = common(&Plane::new(first), &Plane::new(second), None, touching)?;
+    Some((begin + end) * 0.5)
+}
+
 /// Whether two triangles without a common node cross.
 pub fn triangles_cross(first: [Vec3; 3], second: [Vec3; 3], touching: f64) -> bool {
-    common(&Plane::new(first), &Plane::new(second), None, touching).is_some()
+    triangles_crossing(first, second, touching).is_some()
 }
 
 /// Whether an edge crosses a triangle: through its inside, not along or beside it.
