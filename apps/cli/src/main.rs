@@ -8,6 +8,7 @@ mod render;
 mod report;
 mod run;
 mod sheet;
+mod verify;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
@@ -30,6 +31,8 @@ enum Command {
     Render(render::Args),
     /// Draw several runs side by side
     Sheet(sheet::Args),
+    /// Look through finished runs for cloth that has passed through itself or into a body
+    Verify(verify::Args),
     /// Load and validate scenes and say what they would do, without running them
     Check(check::Args),
     /// List the scenes there are, with one line each
@@ -49,7 +52,7 @@ pub fn say(line: impl std::fmt::Display) {
 pub enum End {
     /// Everything as it should be.
     Done,
-    /// A scene's expectation was not met.
+    /// A scene's expectation was not met, or a run has crossings.
     Unmet,
 }
 
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Render(args) => render::render(&args),
         Command::Sheet(args) => sheet::sheet(&args),
+        Command::Verify(args) => verify::verify(&args),
         Command::Check(args) => check::check(&args),
         Command::Scenes(args) => list::list(&args),
         Command::Fabric(args) => fabric::fabric(&args),

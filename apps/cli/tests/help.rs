@@ -12,6 +12,7 @@ fn help() {
         ("help_run", vec!["run", "--help"]),
         ("help_render", vec!["render", "--help"]),
         ("help_sheet", vec!["sheet", "--help"]),
+        ("help_verify", vec!["verify", "--help"]),
         ("help_check", vec!["check", "--help"]),
         ("help_scenes", vec!["scenes", "--help"]),
         ("help_fabric", vec!["fabric", "--help"]),

@@ -1,8 +1,10 @@
 //! The step asks for no memory while nothing tears: a counting allocator watches.
 #![allow(unsafe_code)] // An allocator can't be written without.
 
+use ripstop::contact::ccd::{self, Corners, Query};
 use ripstop::criterion::{Criterion, EdgeStrain, Form, SeparationTensor};
 use ripstop::integrator::{Euler, Implicit, ImplicitSettings, Integrator, Midpoint, Pbd, Rk4, Xpbd};
+use ripstop::math::hash_unit;
 use ripstop::mesh::generate;
 use ripstop::model::{Surroundings, springs};
 use ripstop::opening::{Plane, Snap};
@@ -148,4 +150,23 @@ fn plasticity_far_below_yield_asks_for_nothing() {
 fn a_tear_by_hand_that_is_yet_to_come_asks_for_nothing() {
     let hand = HandTear { time: 1.0, path: vec![Vec2::new(0.5, 0.0), Vec2::new(0.5, 0.6)] };
     assert_eq!(requests(sheet(Box::new(Rk4::default())).tear_by_hand(hand)).0, 0);
+}
+
+#[test]
+fn continuous_collision_asks_for_nothing() {
+    let corner = |seed: u64, k: u64| Vec3::from([0, 1, 2].map(|i| hash_unit(seed, 3 * k + i)));
+    let before = REQUESTS.get();
+    let mut hits = 0;
+    for seed in 0..1000 {
+        let mut from: Corners = std::array::from_fn(|k| corner(seed, k as u64));
+        let mut to: Corners = std::array::from_fn(|k| corner(seed, 4 + k as u64));
+        if seed % 4 == 0 {
+            // Flat all the time: what needs the longest search.
+            from.iter_mut().chain(&mut to).for_each(|x| x.z = 0.0);
+        }
+        hits += usize::from(ccd::point_triangle(&from, &to, Query::default()).is_some());
+        hits += usize::from(ccd::edge_edge(&from, &to, Query::default()).is_some());
+    }
+    assert_eq!(REQUESTS.get(), before);
+    assert!(hits > 100, "{hits}");
 }

@@ -23,6 +23,7 @@ mod summary;
 pub mod tally;
 mod validate;
 pub mod variant;
+pub mod verify;
 pub mod whole;
 
 pub use error::SceneError;

@@ -61,28 +61,32 @@ pub struct Still {
     pub time: f64,
 }
 
+/// Opens the cache in the folder of a run, finished or not; there is a frame in it.
+pub fn open_cache(folder: &Path) -> Result<CacheReader> {
+    let (whole, part) = (folder.join("frames.bin"), folder.join("frames.bin.part"));
+    if !folder.is_dir() {
+        bail!(
+            "{}: no such folder\n       give the folder that `ripstop run` wrote, such as out/lateral",
+            folder.display()
+        );
+    }
+    let cache = match (whole.exists(), part.exists()) {
+        (true, _) => whole,
+        (false, true) => part,
+        _ => bail!("{}: not there\n       `ripstop run SCENE -o {}` makes it", whole.display(), folder.display()),
+    };
+    let reader = CacheReader::open(&cache)?;
+    if reader.frame_count() == 0 {
+        bail!("{}: no whole frame in it\n       the run ended before its first frame: run it again", cache.display());
+    }
+    Ok(reader)
+}
+
 impl Run {
     /// Opens the folder of a run and looks through it.
     pub fn open(folder: &Path) -> Result<Self> {
-        let (whole, part) = (folder.join("frames.bin"), folder.join("frames.bin.part"));
-        if !folder.is_dir() {
-            bail!(
-                "{}: no such folder\n       give the folder that `ripstop run` wrote, such as out/lateral",
-                folder.display()
-            );
-        }
-        let cache = match (whole.exists(), part.exists()) {
-            (true, _) => whole,
-            (false, true) => part,
-            _ => bail!("{}: not there\n       `ripstop run SCENE -o {}` makes it", whole.display(), folder.display()),
-        };
-        let mut reader = CacheReader::open(&cache)?;
-        if reader.frame_count() == 0 {
-            bail!(
-                "{}: no whole frame in it\n       the run ended before its first frame: run it again",
-                cache.display()
-            );
-        }
+        let mut reader = open_cache(folder)?;
+        let cache = reader.path().to_path_buf();
         let copy = folder.join(keep::SCENE_FILE);
         if !copy.exists() {
             bail!(
