@@ -71,7 +71,7 @@ impl Sheet {
         let (mut cloth, mut forces) = (self.cloth.clone(), self.forces(model));
         let advance = || {
             for _ in 0..steps {
-                let motion = Motion { cloth: &mut cloth, forces: &mut forces };
+                let motion = Motion::new(&mut cloth, &mut forces);
                 integrator.advance(motion, FRAME / f64::from(steps));
             }
             cloth.x.to_vec()

@@ -43,7 +43,7 @@ fn check_part(part: &Part) -> Result<()> {
         let release = grip.release.map_or(String::new(), |t| format!(", lets go at {t} s"));
         say(format!("  grip `{}`: {} nodes, {moves}{release}", grip.name, grip.nodes().count()));
     }
-    for body in built.bodies.iter() {
+    for body in built.simulation.bodies().iter() {
         let moves = match &body.drive {
             Drive::Fixed => "fixed".into(),
             Drive::Scripted(keys) => format!("moves by {} keyframes", keys.len()),

@@ -74,7 +74,7 @@ fn hang(side: usize, settings: ImplicitSettings, slits: usize) {
     let mut spent = Vec::new();
     for _ in 0..frames {
         let begin = Instant::now();
-        integrator.advance(Motion { cloth: &mut cloth, forces: &mut forces }, h);
+        integrator.advance(Motion::new(&mut cloth, &mut forces), h);
         spent.push(begin.elapsed().as_secs_f64() * 1e3);
         unsolved += u32::from(integrator.unsolved().is_some());
     }

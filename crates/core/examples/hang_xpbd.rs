@@ -53,7 +53,7 @@ fn hang(side: usize, damping: f64, name: &str, integrator: &mut dyn Integrator) 
     let mut frames = Vec::new();
     for _ in 0..FRAMES {
         let begin = Instant::now();
-        integrator.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
+        integrator.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 60.0);
         frames.push(begin.elapsed().as_secs_f64() * 1e3);
     }
     let mean_time = frames.iter().sum::<f64>() / frames.len() as f64;

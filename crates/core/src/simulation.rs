@@ -1,6 +1,8 @@
 //! The step.
 
+use crate::body::{Bodies, BodiesState, State};
 use crate::cloth::{Cloth, Touched};
+use crate::contact::{ContactSettings, Contacts, Memory};
 use crate::grip::Grip;
 use crate::integrator::{Integrator, Motion, Unsolved};
 use crate::math::{Fingerprint, Vec3};
@@ -15,8 +17,12 @@ use serde::{Deserialize, Serialize};
 pub enum Stage {
     /// Grips and wind move on; grips let go.
     Drive,
+    /// What is near what.
+    FindContacts,
     /// Positions and velocities advance.
     Integrate,
+    /// What would have passed through something is stopped.
+    ResolveContacts,
     /// Strain is measured, cloth flows, the criterion looks for tears.
     Measure,
     /// Requests become edits of the mesh.
@@ -29,13 +35,24 @@ pub enum Stage {
 
 impl Stage {
     /// All stages in order.
-    pub const ALL: [Self; 6] = [Self::Drive, Self::Integrate, Self::Measure, Self::Tear, Self::Follow, Self::Record];
+    pub const ALL: [Self; 8] = [
+        Self::Drive,
+        Self::FindContacts,
+        Self::Integrate,
+        Self::ResolveContacts,
+        Self::Measure,
+        Self::Tear,
+        Self::Follow,
+        Self::Record,
+    ];
 
     /// Name in profiles and errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::Drive => "drive",
+            Self::FindContacts => "find_contacts",
             Self::Integrate => "integrate",
+            Self::ResolveContacts => "resolve_contacts",
             Self::Measure => "measure",
             Self::Tear => "tear",
             Self::Follow => "follow",
@@ -101,10 +118,12 @@ pub enum StepError {
 }
 
 /// What a checkpoint keeps: with the same scene, everything that the rest of a run depends on.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Snapshot {
     cloth: Cloth,
     grips: Vec<Grip>,
+    bodies: BodiesState,
+    contacts: Vec<Memory>,
     step: u64,
     hand_done: usize,
     tears: u64,
@@ -115,6 +134,8 @@ pub struct Snapshot {
 pub struct SnapshotRef<'a> {
     cloth: &'a Cloth,
     grips: &'a [Grip],
+    bodies: &'a Bodies,
+    contacts: &'a [Memory],
     step: u64,
     hand_done: usize,
     tears: u64,
@@ -126,6 +147,8 @@ pub struct Simulation {
     forces: Forces,
     integrator: Box<dyn Integrator>,
     grips: Vec<Grip>,
+    bodies: Bodies,
+    contacts: Contacts,
     tearing: Option<Tearing>,
     plasticity: Option<Plasticity>,
     hand_tears: Vec<HandTear>,
@@ -140,6 +163,7 @@ pub struct Simulation {
     described: usize,
     unfinished: Option<Unsolved>,
     start: (Vec<Vec3>, Vec<Vec3>),
+    bodies_start: Vec<State>,
 }
 
 impl Simulation {
@@ -161,6 +185,8 @@ impl Simulation {
             cloth,
             integrator,
             grips: Vec::new(),
+            bodies: Bodies::default(),
+            contacts: Contacts::default(),
             tearing: None,
             plasticity: None,
             hand_tears: Vec::new(),
@@ -175,6 +201,7 @@ impl Simulation {
             described: 0,
             unfinished: None,
             start: Default::default(),
+            bodies_start: Vec::new(),
         }
     }
 
@@ -182,6 +209,18 @@ impl Simulation {
     pub fn grip(mut self, grip: Grip) -> Self {
         grip.take(self.grips.len(), &mut self.cloth);
         self.grips.push(grip);
+        self
+    }
+
+    /// Puts bodies into the world. The cloth meets them if there is [contact](Self::contact).
+    pub fn with_bodies(mut self, bodies: Bodies) -> Self {
+        self.bodies = bodies;
+        self
+    }
+
+    /// Lets things touch.
+    pub fn contact(mut self, settings: ContactSettings) -> Self {
+        self.contacts = Contacts::new(settings);
         self
     }
 
@@ -214,9 +253,9 @@ impl Simulation {
     pub fn step_watched(&mut self, watch: &mut dyn Watch) -> Result<(), StepError> {
         self.drive(watch);
         match self.tearing.as_ref().map(|t| t.policy) {
-            None => self.integrate(self.h, watch)?,
+            None => self.integrate(0.0, self.h, watch)?,
             Some(Policy::EndOfStep { rounds }) => {
-                self.integrate(self.h, watch)?;
+                self.integrate(0.0, self.h, watch)?;
                 for _ in 0..rounds {
                     if !self.measure(watch) {
                         break;
@@ -229,18 +268,18 @@ impl Simulation {
                 let mut left = self.h;
                 for _ in 0..limit {
                     self.remember();
-                    self.integrate(left, watch)?;
+                    self.integrate(self.h - left, left, watch)?;
                     if !self.measure(watch) {
                         left = 0.0;
                         break;
                     }
                     let share = self.go_back(watch);
-                    self.integrate(share * left, watch)?;
+                    self.integrate(self.h - left, share * left, watch)?;
                     left -= share * left;
                     self.tear(watch);
                     self.follow(self.h - left, watch);
                 }
-                self.integrate(left, watch)?;
+                self.integrate(self.h - left, left, watch)?;
             }
         }
         self.flow(watch);
@@ -272,13 +311,28 @@ impl Simulation {
         }
     }
 
-    fn integrate(&mut self, h: f64, watch: &mut dyn Watch) -> Result<(), StepError> {
+    /// Advances cloth and bodies by `h` [s], `since` [s] after the beginning of the step.
+    fn integrate(&mut self, since: f64, h: f64, watch: &mut dyn Watch) -> Result<(), StepError> {
         if h <= 0.0 {
             return Ok(());
         }
+        let touch = self.contacts.is_on() || !self.bodies.is_empty();
+        if touch {
+            watch.enter(Stage::FindContacts);
+            self.bodies.drive(self.time() + since, h);
+            self.contacts.find(&self.cloth, &self.bodies, h);
+        }
         watch.enter(Stage::Integrate);
-        self.integrator.advance(Motion { cloth: &mut self.cloth, forces: &mut self.forces }, h);
+        let contacts = touch.then_some(&mut self.contacts);
+        self.integrator.advance(Motion { cloth: &mut self.cloth, forces: &mut self.forces, contacts }, h);
         self.check(Stage::Integrate)?;
+        if touch {
+            watch.enter(Stage::ResolveContacts);
+            self.contacts.release(&mut self.bodies);
+            self.bodies.advance(h);
+            self.contacts.resolve(&mut self.cloth, &mut self.bodies, h);
+            self.check(Stage::ResolveContacts)?;
+        }
         let residual = |unfinished: Option<Unsolved>| unfinished.map_or(0.0, |u| u.residual);
         let unfinished = self.integrator.unfinished();
         if residual(unfinished) > residual(self.unfinished) {
@@ -317,10 +371,12 @@ impl Simulation {
         self.integrator.follow(&touched);
         for change in &self.log {
             self.grips.iter_mut().for_each(|grip| grip.follow(change));
+            self.bodies.follow(change);
         }
         if let Some(tearing) = &mut self.tearing {
             tearing.follow(&self.cloth, &touched);
         }
+        self.contacts.follow();
         self.log.clear();
         let (time, step) = (self.time() + since, self.step);
         for event in &mut self.events[self.described..] {
@@ -350,6 +406,8 @@ impl Simulation {
         x.extend_from_slice(&self.cloth.x);
         v.clear();
         v.extend_from_slice(&self.cloth.v);
+        self.bodies_start.clear();
+        self.bodies_start.extend(self.bodies.iter().map(|body| body.state()));
     }
 
     /// Restores the remembered state, and returns after which share of the way the first tear comes.
@@ -357,6 +415,10 @@ impl Simulation {
         watch.enter(Stage::Measure);
         self.cloth.x.copy_from_slice(&self.start.0);
         self.cloth.v.copy_from_slice(&self.start.1);
+        for (b, state) in self.bodies_start.iter().enumerate() {
+            self.bodies.set_pose(b, state.pose);
+            self.bodies.set_velocity(b, state.velocity, state.spin);
+        }
         self.tearing.as_mut().map_or(1.0, |tearing| tearing.keep_earliest(&self.cloth))
     }
 
@@ -393,6 +455,18 @@ impl Simulation {
     /// The grips.
     pub fn grips(&self) -> &[Grip] {
         &self.grips
+    }
+    /// The bodies; there may be none.
+    pub fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+    /// The bodies alone.
+    pub fn into_bodies(self) -> Bodies {
+        self.bodies
+    }
+    /// The contacts, as they were in the last step.
+    pub fn contacts(&self) -> &Contacts {
+        &self.contacts
     }
     /// Grows whenever the mesh changes or a grip lets go.
     pub fn topology_version(&self) -> u64 {
@@ -446,6 +520,7 @@ impl Simulation {
         for c in self.cloth.mesh.corners() {
             print.word(u64::from(self.cloth.mesh.node(c).0));
         }
+        self.bodies.fingerprint(&mut print);
         for rest in self.cloth.rest.iter() {
             print.word(rest.to_bits());
         }
@@ -457,6 +532,8 @@ impl Simulation {
         SnapshotRef {
             cloth: &self.cloth,
             grips: &self.grips,
+            bodies: &self.bodies,
+            contacts: self.contacts.memory(),
             step: self.step,
             hand_done: self.hand_done,
             tears: self.tears,
@@ -465,7 +542,10 @@ impl Simulation {
 
     /// Goes on from a checkpoint of the same scene, bit for bit.
     pub fn restore(&mut self, snapshot: Snapshot) {
-        let Snapshot { cloth, grips, step, hand_done, tears } = snapshot;
+        let Snapshot { cloth, grips, bodies, contacts, step, hand_done, tears } = snapshot;
+        let known = self.bodies.restore(bodies);
+        debug_assert!(known, "a checkpoint of the same scene");
+        self.contacts.restore(contacts);
         (self.cloth, self.grips, self.step, self.hand_done, self.tears) = (cloth, grips, step, hand_done, tears);
         let all = Touched {
             nodes: self.cloth.mesh.nodes().collect(),

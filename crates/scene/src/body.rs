@@ -147,7 +147,7 @@ holds = { side = "bottom" }
         std::fs::write(folder.path().join("cube.obj"), CUBE).unwrap();
         let parts = Parts::read(&folder.path().join("scene.toml")).unwrap();
         let (scene, built) = parts.parts[0].build().unwrap_or_else(|e| panic!("{e}"));
-        let mut bodies = built.bodies;
+        let mut bodies = built.simulation.into_bodies();
         assert!(built.warnings.iter().any(|w| w.contains("body `cube`") && w.contains("inside out")));
         // The arm lies along x, two metres up, as its first keyframe has it; its tie is a point of it.
         assert!((bodies.pose(1).apply(Vec3::Y) - Vec3::new(-1.0, 2.0, 0.0)).length() < 1e-12);

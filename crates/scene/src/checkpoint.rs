@@ -7,11 +7,11 @@ use std::io::{Seek, Write};
 use std::path::Path;
 
 /// Format of the file; a newer program may not read an older one's.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const MAGIC: &[u8; 8] = b"ripstopC";
 
 /// Everything a run needs to go on, as read.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Checkpoint {
     /// CRC of the scene file: a checkpoint fits only its own scene.
     pub scene_check: u32,

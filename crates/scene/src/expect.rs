@@ -3,7 +3,7 @@
 use crate::file::Scene;
 use crate::range::Range;
 use crate::summary::Outcome;
-use crate::tally::{Tally, Torn, plastic_strains};
+use crate::tally::{Tally, Torn, middle, plastic_strains};
 use ripstop::mesh::pieces;
 use ripstop::{Simulation, Vec2, Vec3};
 use serde::Deserialize;
@@ -50,7 +50,32 @@ pub struct Expect {
     pub sag: Option<Sag>,
     /// Standard deviation over mean of the plastic strain.
     pub plastic_spread: Option<Range>,
+    /// Pairs of triangles that cross, of the cloth with itself and with bodies, over all frames.
+    pub crossings: Option<Range>,
+    /// How far the middle of the cloth has moved [m].
+    pub travel: Option<Range>,
+    /// Root mean square of the speed of the cloth at the end [m/s].
+    pub speed: Option<Range>,
+    /// Lowest point of the cloth at the end [m].
+    pub lowest: Option<Range>,
+    /// Bodies at the end.
+    pub body: Vec<BodyEnd>,
 }
+
+/// `[[expect.body]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BodyEnd {
+    /// The body.
+    pub name: String,
+    /// Height of its middle [m].
+    pub height: Option<Range>,
+    /// How far its middle has moved [m].
+    pub travel: Option<Range>,
+    /// Its speed [m/s].
+    pub speed: Option<Range>,
+}
+
 
 /// `[together]`: what the variants of a scene promise together.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -248,6 +273,19 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
     if let Some(sag) = expect.sag {
         let depth = |time| tally.at(time).map_or(f64::NAN, |m| tally.start.hold_height - m.lowest);
         hold("sag.ratio", Some(sag.ratio), depth(sag.after) / depth(sag.before));
+    }
+    hold("crossings", expect.crossings, tally.crossings as f64);
+    hold("travel", expect.travel, middle(cloth).distance(tally.start.middle));
+    let speed = (2.0 * cloth.kinetic_energy() / cloth.mass.iter().sum::<f64>()).sqrt();
+    hold("speed", expect.speed, speed);
+    hold("lowest", expect.lowest, tally.moments.last().map_or(f64::NAN, |m| m.lowest));
+    for end in &expect.body {
+        let bodies = simulation.bodies();
+        let body = bodies.iter().position(|body| body.name == end.name);
+        let of = |value: &dyn Fn(usize) -> f64| body.map_or(f64::NAN, value);
+        hold(&format!("body.{}.height", end.name), end.height, of(&|b| bodies.middle(b).y));
+        hold(&format!("body.{}.travel", end.name), end.travel, of(&|b| bodies.middle(b).distance(tally.bodies[b])));
+        hold(&format!("body.{}.speed", end.name), end.speed, of(&|b| bodies.velocity(b).length()));
     }
     if expect.plastic_spread.is_some() {
         let strains: Vec<f64> = plastic_strains(cloth).collect();

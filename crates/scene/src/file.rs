@@ -50,6 +50,8 @@ pub struct Scene {
     /// Rigid bodies.
     #[serde(default)]
     pub body: Vec<BodyTable>,
+    /// What happens where things touch; with bodies there is contact without it too.
+    pub contact: Option<ContactTable>,
     /// How it tears.
     pub tear: Option<Tear>,
     /// Tears by hand.
@@ -69,6 +71,26 @@ pub struct Scene {
 
 fn earth() -> Vec3 {
     Vec3::new(0.0, -9.81, 0.0)
+}
+
+/// `[contact]`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContactTable {
+    /// Distance that is kept [m]; the fabric's thickness.
+    pub thickness: Option<f64>,
+    /// Coefficient of friction; the fabric's.
+    pub friction: Option<f64>,
+    /// Resistance of thickness, per place of contact [N/m]; the fabric's `stretch`.
+    pub stiffness: Option<f64>,
+    /// Cloth can't pass through cloth.
+    pub on_itself: bool,
+}
+
+impl Default for ContactTable {
+    fn default() -> Self {
+        Self { thickness: None, friction: None, stiffness: None, on_itself: true }
+    }
 }
 
 /// `[time]`

@@ -10,15 +10,14 @@ use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
 use ripstop::tear::{HandTear, Hem, Resistance, StrengthMap, Tearing};
-use ripstop::{Bodies, Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
+use ripstop::contact::ContactSettings;
+use ripstop::{Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
 
 /// A scene made ready to run.
 pub struct Built {
     /// The simulation, at time zero.
     pub simulation: Simulation,
-    /// Rigid bodies, where they are at time zero.
-    pub bodies: Bodies,
     /// What the cloth is made of.
     pub fabric: Fabric,
     /// Steps in a frame.
@@ -70,6 +69,15 @@ impl Scene {
         let h = 1.0 / (self.time.fps * steps_per_frame as f64);
         let name = integrator.name();
         let mut simulation = Simulation::boxed(cloth, potentials, integrator, h);
+        if self.contact.is_some() || !bodies.is_empty() {
+            let table = self.contact.unwrap_or_default();
+            simulation = simulation.with_bodies(bodies).contact(ContactSettings {
+                thickness: table.thickness.unwrap_or(fabric.thickness),
+                friction: table.friction.unwrap_or(fabric.friction),
+                stiffness: table.stiffness.unwrap_or(fabric.stretch),
+                on_itself: table.on_itself,
+            });
+        }
         for grip in grips {
             simulation = simulation.grip(grip);
         }
@@ -84,9 +92,10 @@ impl Scene {
         }
         let mut warnings = stable(source, name, h, simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
+        let bodies = simulation.bodies();
         warnings.extend(bodies.iter().filter_map(|b| Some(format!("body `{}`: {}", b.name, b.warning.as_ref()?))));
         let frame_count = (self.time.duration * self.time.fps).round().max(1.0) as u32;
-        Ok(Built { simulation, bodies, fabric, steps_per_frame, frame_count, warnings })
+        Ok(Built { simulation, fabric, steps_per_frame, frame_count, warnings })
     }
 
     fn mesh(&self, source: &Source) -> Result<(Mesh, Option<Column<NodeId, Vec3>>), SceneError> {

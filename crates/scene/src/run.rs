@@ -17,7 +17,8 @@ use crate::whole::write_whole;
 use crate::{body, cache, export};
 use ripstop::mesh::{Id, pieces};
 use ripstop::tear::{Cause, Event};
-use ripstop::{Bodies, Simulation, Stage, StepError, Watch};
+use ripstop::contact::crossing;
+use ripstop::{Simulation, Stage, StepError, Vec3, Watch};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
@@ -233,12 +234,12 @@ impl Output {
         file.write_all(text.as_bytes()).map_err(file_error(&Self::part(&self.folder, FILES[which])))
     }
 
-    fn frame(&mut self, simulation: &Simulation, bodies: &Bodies, index: u32) -> Result<Frame, RunError> {
+    fn frame(&mut self, simulation: &Simulation, index: u32) -> Result<Frame, RunError> {
         let version = simulation.topology_version();
         let same = self.last_topology.as_ref().filter(|(last, _)| *last == version).map(|(_, t)| t.clone());
         let topology = same.unwrap_or_else(|| Arc::new(topology(simulation)));
         self.last_topology = Some((version, topology.clone()));
-        let frame = frame(simulation, bodies, index, topology);
+        let frame = frame(simulation, index, topology);
         self.cache.append(&frame)?;
         Ok(frame)
     }
@@ -275,7 +276,7 @@ pub fn run(
     let (scene, built) = part.build()?;
     let kept = Kept::read(&part.source, &scene)?;
     let other_onset = other_onset(part.path(), &scene)?;
-    let Built { mut simulation, bodies, steps_per_frame, frame_count, warnings, fabric: _ } = built;
+    let Built { mut simulation, steps_per_frame, frame_count, warnings, fabric: _ } = built;
     for warning in &warnings {
         progress(Progress::Warning(warning));
     }
@@ -290,7 +291,7 @@ pub fn run(
         output = Output::resume(&options.folder, checkpoint.lengths)?;
     } else {
         let header = CacheHeader { scene: name.into(), frames_per_second: scene.time.fps };
-        output = Output::create(&options.folder, header, &simulation, &body::surfaces(&bodies, &scene.body))?;
+        output = Output::create(&options.folder, header, &simulation, &body::surfaces(simulation.bodies(), &scene.body))?;
         (tally, first) = (Tally::new(&simulation), 0);
     }
     kept.write(&options.folder).map_err(|(path, e)| file_error(&path)(e))?;
@@ -302,7 +303,10 @@ pub fn run(
         }
         simulation.weigh_grips();
         tally.frame(&simulation);
-        let frame = output.frame(&simulation, &bodies, index)?;
+        if scene.expect.crossings.is_some() {
+            tally.crossings += crossings(&simulation);
+        }
+        let frame = output.frame(&simulation, index)?;
         output.write(2, &stats_row(&simulation, index, &clock))?;
         progress(Progress::Frame { index, last, tears: simulation.tear_count(), frame: &frame });
         if (index + 1) % options.checkpoint_every == 0 && index < last {
@@ -435,7 +439,23 @@ fn topology(simulation: &Simulation) -> Topology {
 }
 
 /// A frame of the cache: numbers as other programs want them. Strain of a node is the largest of its edges.
-fn frame(simulation: &Simulation, bodies: &Bodies, index: u32, topology: Arc<Topology>) -> Frame {
+/// Depth that is touching, not crossing [m].
+const TOUCHING: f64 = 1e-9;
+
+/// Pairs of triangles that cross, of the cloth with itself and with bodies.
+fn crossings(simulation: &Simulation) -> u64 {
+    let (cloth, bodies) = (simulation.cloth(), simulation.bodies());
+    let faces: Vec<[u32; 3]> = cloth.mesh.faces().map(|f| cloth.mesh.face_nodes(f).map(|n| n.0)).collect();
+    let mut count = crossing::crossings(&cloth.x, &faces, TOUCHING).len();
+    for (b, body) in bodies.iter().enumerate() {
+        let pose = bodies.pose(b);
+        let points: Vec<Vec3> = body.surface.points.iter().map(|&p| pose.apply(p)).collect();
+        count += crossing::crossings_between(&cloth.x, &faces, &points, &body.surface.triangles, TOUCHING).len();
+    }
+    count as u64
+}
+
+fn frame(simulation: &Simulation, index: u32, topology: Arc<Topology>) -> Frame {
     let cloth = simulation.cloth();
     let mesh = &cloth.mesh;
     let (mut strain, mut plastic) = (vec![0f32; mesh.node_count()], vec![0f32; mesh.node_count()]);
@@ -455,7 +475,7 @@ fn frame(simulation: &Simulation, bodies: &Bodies, index: u32, topology: Arc<Top
         strain,
         plastic,
         topology,
-        bodies: body::poses(bodies),
+        bodies: body::poses(simulation.bodies()),
     }
 }
 

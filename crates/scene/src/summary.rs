@@ -3,6 +3,7 @@
 use crate::expect::{Evidence, judge, mean_angle};
 use crate::tally::Tally;
 use ripstop::Simulation;
+use ripstop::contact::Report;
 use ripstop::mesh::pieces;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -91,6 +92,8 @@ pub struct Summary {
     pub unfinished_steps: u64,
     /// The most that was left in such a step, as a share of what there was at its beginning.
     pub largest_residual: f64,
+    /// What contact had to do: the most places that touched in a step, and in all steps pairs that were stopped, nodes that were frozen, pairs that failed.
+    pub contact: Report,
     /// Energies at the end [J].
     pub energies: BTreeMap<String, f64>,
     /// Wall-clock seconds by stage; `total` is the whole run with its output.
@@ -130,6 +133,7 @@ impl Summary {
             largest_strain: tally.largest_strain,
             unfinished_steps: tally.unfinished_steps,
             largest_residual: tally.largest_residual,
+            contact: tally.contact,
             energies: energies(simulation),
             real_time_ratio: simulation.time() / computing.max(1e-9),
             seconds,

@@ -1,6 +1,7 @@
 //! What is counted while a run goes on: the raw material of summaries and expectations. Part of a checkpoint.
 
 use ripstop::mesh::{EdgeId, NodeId, pieces};
+use ripstop::contact::Report;
 use ripstop::{Cloth, Simulation, Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +56,8 @@ pub struct Start {
     pub spacing: f64,
     /// Height of the highest held node [m].
     pub hold_height: f64,
+    /// Middle of the cloth's mass [m].
+    pub middle: Vec3,
 }
 
 /// Everything counted so far.
@@ -72,6 +75,12 @@ pub struct Tally {
     pub unfinished_steps: u64,
     /// The most that was left in such a step, as a share of what there was at its beginning.
     pub largest_residual: f64,
+    /// Crossings at all frames, if they are asked for.
+    pub crossings: u64,
+    /// What contact had to do in all steps.
+    pub contact: Report,
+    /// Where bodies were at the start [m].
+    pub bodies: Vec<Vec3>,
 }
 
 impl Tally {
@@ -88,6 +97,7 @@ impl Tally {
             area: mesh.area(),
             spacing: cloth.woven.iter().sum::<f64>() / cloth.woven.len() as f64,
             hold_height: held.fold(f64::MIN, f64::max),
+            middle: middle(cloth),
         };
         Self {
             start,
@@ -96,6 +106,9 @@ impl Tally {
             largest_strain: 0.0,
             unfinished_steps: 0,
             largest_residual: 0.0,
+            crossings: 0,
+            contact: Report::default(),
+            bodies: (0..simulation.bodies().len()).map(|b| simulation.bodies().middle(b)).collect(),
         }
     }
 
@@ -114,6 +127,7 @@ impl Tally {
             self.unfinished_steps += 1;
             self.largest_residual = self.largest_residual.max(unfinished.residual);
         }
+        self.contact.add(&simulation.contacts().report());
     }
 
     /// Takes in the state at a frame. The loads of the grips must have been weighed.
@@ -135,6 +149,12 @@ impl Tally {
     pub fn at(&self, time: f64) -> Option<&Moment> {
         self.moments.iter().min_by(|a, b| (a.time - time).abs().total_cmp(&(b.time - time).abs()))
     }
+}
+
+/// Middle of a cloth's mass [m].
+pub fn middle(cloth: &Cloth) -> Vec3 {
+    let nodes = cloth.mesh.nodes();
+    nodes.map(|n| cloth.x[n] * cloth.mass[n]).sum::<Vec3>() / cloth.mass.iter().sum::<f64>()
 }
 
 /// Distance between the two ends of the line u = middle, over its material length.

@@ -27,6 +27,7 @@ impl Scene {
         self.validate_air(source)?;
         self.validate_grips(source)?;
         self.validate_bodies(source)?;
+        self.validate_contact(source)?;
         self.validate_tear(source)?;
         self.validate_view(source)?;
         self.validate_expect(source)?;
@@ -131,6 +132,24 @@ impl Scene {
             finite(source, &["grip", &number, "where"], grip.place.numbers().as_flattened())?;
         }
         Ok(())
+    }
+
+    fn validate_contact(&self, source: &Source) -> Checked {
+        let table = self.contact.unwrap_or_default();
+        if let Some(thickness) = table.thickness {
+            positive(source, &["contact", "thickness"], thickness, "m")?;
+        }
+        if let Some(stiffness) = table.stiffness {
+            positive(source, &["contact", "stiffness"], stiffness, "N/m")?;
+        }
+        match table.friction {
+            Some(friction) if !(friction >= 0.0 && friction.is_finite()) => Err(source.fault(
+                &["contact", "friction"],
+                format!("`friction` is {friction}"),
+                "it must be zero or more; cloth on cloth has about 0.4",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// What [`Bodies`](ripstop::Bodies) can't know, or can't tell the line of.

@@ -226,6 +226,11 @@ impl Body {
         axes * self.solid.inertia * axes.transpose()
     }
 
+    /// Where it is and how it moves.
+    pub fn state(&self) -> State {
+        self.now
+    }
+
     /// True if forces move it.
     pub fn is_free(&self) -> bool {
         matches!(self.drive, Drive::Free { .. })

@@ -1,7 +1,420 @@
-//! Contact: what keeps things from passing through each other.
+//! Contact: cloth on itself, on bodies, bodies on cloth.
 //!
-//! [`ccd`] says when moving corners first meet, [`distance`] which points of two things are nearest, [`crossing`] which faces have passed through each other.
+//! Two stages of the step. `find` lists what is near what ([`field`](Field), a [tree](tree) of boxes) and makes a [row](row) of every pair that is nearer than
+//! twice the thickness. Every integrator takes these rows into its own motion, in the one way that suits it; see [`row`]. `resolve` then looks at the way that everything has gone
+//! since the beginning of the step: what would have passed through something is [stopped](resolve), by impulses, and by moving rigidly what impulses don't settle.
+//! So if nothing crosses at the beginning of a step, nothing does at its end.
+//!
+//! To bodies cloth is the only thing that isn't rapier's: they collide among each other by themselves (`crate::body`), and are pushed by the cloth through these rows.
+//!
+//! | setting | unit | meaning |
+//! |---|---|---|
+//! | `thickness` | m | distance that is kept, between layers and to bodies; at most a quarter of the mean edge |
+//! | `friction` | 1 | Coulomb's coefficient, of cloth on cloth, and on bodies that have none of their own |
+//! | `stiffness` | N/m | resistance of thickness, per place of contact |
+//! | `on_itself` | | false: cloth may pass through cloth |
+//!
+//! Source: Bridson, Fedkiw, Anderson 2002 (repulsion, impulses, zones), which Bartels 2014 and Metaaphanon 2009 describe; Karaöz 2015 §2.6 (when corners meet).
+//! Deviations: repulsion is in the integrators instead of after them; times of contact by inclusion instead of a cubic ([`ccd`]).
+//!
+//! Limits: pairs nearer than 10⁻⁹ m, as the two lips of a fresh tear are, are pushed apart along the line between their triangles, and can be stopped on their way only once they have parted.
 
 pub mod ccd;
 pub mod crossing;
 pub mod distance;
+mod field;
+mod resolve;
+pub mod row;
+pub mod tree;
+
+use crate::body::Bodies;
+use crate::cloth::Cloth;
+use crate::math::Vec3;
+use crate::potential::{Shift, widen};
+use field::{Field, Pair};
+use rayon::prelude::*;
+use ripstop_mesh::NodeId;
+use row::{Arrived, NOBODY, Predictor, Row, Twist};
+use serde::{Deserialize, Serialize};
+
+/// Nearer than this two things have no direction from one to the other [m].
+const TOUCHING: f64 = 1e-9;
+
+/// Sweeps over all rows at the end of a step, at most.
+const SWEEPS: u32 = 40;
+
+/// How contacts behave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactSettings {
+    /// Distance that is kept [m].
+    pub thickness: f64,
+    /// Coefficient of friction.
+    pub friction: f64,
+    /// Resistance of thickness, per place of contact [N/m].
+    pub stiffness: f64,
+    /// Cloth can't pass through cloth.
+    pub on_itself: bool,
+}
+
+/// What a contact remembers from step to step: its force along the normal and across [N].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    pair: Pair,
+    push: f64,
+    drag: Vec3,
+}
+
+/// How contact went in the last step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Places nearer than thickness, with a push.
+    pub touching: u32,
+    /// Pairs that would have passed through each other.
+    pub stopped: u32,
+    /// Nodes that had to be moved rigidly with what they touch.
+    pub frozen: u32,
+    /// Pairs that could not be kept apart.
+    pub failed: u32,
+}
+
+impl Report {
+    /// Takes in another step: the most that touched, and the sum of everything else.
+    pub fn add(&mut self, other: &Self) {
+        self.touching = self.touching.max(other.touching);
+        self.stopped = self.stopped.saturating_add(other.stopped);
+        self.frozen = self.frozen.saturating_add(other.frozen);
+        self.failed = self.failed.saturating_add(other.failed);
+    }
+}
+
+/// All contacts of a cloth.
+#[derive(Default)]
+pub struct Contacts {
+    settings: Option<ContactSettings>,
+    /// Thickness that is used [m].
+    thickness: f64,
+    field: Field,
+    linked: bool,
+    /// Where nodes were at the beginning of the step [m].
+    start: Vec<Vec3>,
+    bodies: Vec<Twist>,
+    rows: Vec<Row>,
+    keys: Vec<Pair>,
+    found: Vec<Vec<(Pair, Row)>>,
+    memory: Vec<Memory>,
+    predictor: Predictor,
+    resolver: resolve::Resolver,
+    report: Report,
+}
+
+impl Contacts {
+    /// Contacts with these settings.
+    pub fn new(settings: ContactSettings) -> Self {
+        Self { settings: Some(settings), ..Self::default() }
+    }
+
+    /// True if things can touch; otherwise bodies only hold what is tied to them.
+    pub fn is_on(&self) -> bool {
+        self.settings.is_some()
+    }
+
+    /// Contacts now, with their forces.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// How the last step went.
+    pub fn report(&self) -> Report {
+        self.report
+    }
+
+    /// The thickness that is used [m]: that of the settings, or less where the mesh is finer.
+    pub fn thickness(&self) -> f64 {
+        self.thickness
+    }
+
+    /// What a checkpoint keeps.
+    pub fn memory(&self) -> &[Memory] {
+        &self.memory
+    }
+
+    /// Goes on from a checkpoint.
+    pub fn restore(&mut self, memory: Vec<Memory>) {
+        (self.memory, self.linked) = (memory, false);
+    }
+
+    /// Follows edits of the cloth: what is near what is looked for anew.
+    pub fn follow(&mut self) {
+        self.linked = false;
+    }
+
+    /// Looks for contacts at the beginning of a step of `h` [s]: what is near, and what would meet if everything went on as it moves now.
+    pub fn find(&mut self, cloth: &Cloth, bodies: &Bodies, h: f64) {
+        self.report = Report::default();
+        if !self.is_on() && bodies.is_empty() {
+            return;
+        }
+        self.start.clear();
+        self.start.extend_from_slice(&cloth.x);
+        self.bodies.clear();
+        self.bodies.extend((0..bodies.len()).map(|b| {
+            let (lightness, ease) = bodies.inertia(b);
+            let (velocity, spin) = (bodies.velocity(b), bodies.spin(b));
+            Twist { velocity, spin, lightness, ease, ..Twist::default() }
+        }));
+        self.rows.clear();
+        self.keys.clear();
+        if let Some(settings) = self.settings {
+            if !self.linked {
+                self.field.link(cloth, bodies, settings.on_itself);
+                let edges = cloth.mesh.edge_count();
+                let mean = cloth.mesh.edges().map(|e| cloth.woven[e]).sum::<f64>() / edges.max(1) as f64;
+                self.thickness = settings.thickness.min(0.25 * mean);
+                self.linked = true;
+            }
+            Field::place(&mut self.field.start, &cloth.x, bodies, false);
+            self.field.foresee(&cloth.v, bodies, h);
+            self.field.list(2.0 * self.thickness, self.thickness);
+            self.make_rows(cloth, bodies, settings);
+        }
+        for (b, body) in bodies.iter().enumerate() {
+            for &(node, at) in &body.ties {
+                let place = bodies.pose(b).apply(at);
+                let mut row =
+                    Row::new([node.0; 4], [1.0, 0.0, 0.0, 0.0], (b as u32, -1.0, place - bodies.middle(b)));
+                row.tie = Some(cloth.x[node] - place);
+                row.stiffness = TIE;
+                self.rows.push(row);
+            }
+        }
+    }
+
+    fn make_rows(&mut self, cloth: &Cloth, bodies: &Bodies, settings: ContactSettings) {
+        let Self { field, found, memory, thickness, bodies: twists, .. } = self;
+        let near = 2.0 * *thickness;
+        let size = 4096;
+        found.resize_with(field.pairs.len().div_ceil(size), Vec::new);
+        let field = &*field;
+        let make = |(list, pairs): (&mut Vec<(Pair, Row)>, &[Pair])| {
+            list.clear();
+            for &pair in pairs {
+                let corners = field.corners(pair);
+                let start = corners.map(|p| field.start[p as usize]);
+                let (mut weights, mut apart) = nearest(pair, start);
+                let mut distance = apart.length();
+                if distance < TOUCHING {
+                    let Some(beside) = field.beside(pair) else { continue };
+                    (apart, distance) = (beside * TOUCHING, TOUCHING);
+                }
+                let mut gap = distance - *thickness;
+                if distance >= near {
+                    // Not near yet, but it will be there: what counts is the place and direction of the meeting.
+                    let Some(time) = resolve::meet(field, pair, corners, distance, KEPT * *thickness) else { continue };
+                    let gone: [Vec3; 4] = std::array::from_fn(|k| field.now[corners[k] as usize] - start[k]);
+                    (weights, apart) = nearest(pair, std::array::from_fn(|k| start[k] + gone[k] * time));
+                    distance = apart.length();
+                    let along = (0..4).map(|k| gone[k] * weights[k]).sum::<Vec3>().dot(apart) / distance;
+                    if distance < TOUCHING || along >= 0.0 {
+                        continue;
+                    }
+                    gap = distance - *thickness - along * time;
+                } else if rests_near(cloth, field, pair, corners, weights, near) {
+                    continue;
+                }
+                let mut row = field.row(corners, weights, bodies);
+                row.normal = apart / distance;
+                row.gap = gap;
+                row.distance = distance;
+                match pair {
+                    Pair::PointFace(..) => {
+                        row.feature = (0..3).map(|k| u8::from(weights[k + 1] < 0.0) << k).sum();
+                    }
+                    // An edge that is met at its end is met by that point.
+                    Pair::EdgeEdge(..) => {
+                        if weights.iter().any(|w| w.abs() < 1e-9) {
+                            continue;
+                        }
+                    }
+                }
+                row.friction = settings.friction;
+                row.stiffness = settings.stiffness;
+                if row.body != NOBODY {
+                    row.friction = bodies.get(row.body as usize).and_then(|body| body.friction).unwrap_or(settings.friction);
+                    // A body must be able to rest on one place.
+                    let lightness = twists[row.body as usize].lightness;
+                    if lightness > 0.0 {
+                        row.stiffness = row.stiffness.max(20.0 / (lightness * *thickness));
+                    }
+                }
+                let known = memory.binary_search_by(|known| known.pair.cmp(&pair));
+                row.before = known.map_or((0.0, Vec3::ZERO), |at| (memory[at].push, memory[at].drag));
+                // What is pressed is pushed back as hard as before, and thickness that is missing at the start is made up for slowly.
+                let slowly = 0.02 * *thickness;
+                row.soft_gap = row.gap.max(row::pressed(row.stiffness, *thickness, row.before.0) - slowly);
+                row.gap = row.gap.max(-row.before.0 / row.stiffness - slowly);
+                row.thickness = *thickness;
+                list.push((pair, row));
+            }
+        };
+        if rayon::current_num_threads() == 1 {
+            found.iter_mut().zip(field.pairs.chunks(size)).for_each(make);
+        } else {
+            found.par_iter_mut().zip(field.pairs.par_chunks(size)).for_each(make);
+        }
+        let mut all: Vec<&(Pair, Row)> = found.iter().flatten().collect();
+        // The order of the list is the tree's, and that has a history.
+        all.sort_unstable_by_key(|(pair, _)| *pair);
+        let point = |pair: Pair| if let Pair::PointFace(point, _) = pair { Some(point) } else { None };
+        for group in all.chunk_by(|a, b| point(a.0).is_some() && point(a.0) == point(b.0)) {
+            for (k, (pair, row)) in group.iter().enumerate() {
+                if !group.iter().enumerate().any(|(other, entry)| other != k && covers(field, entry, &(*pair, *row), other < k)) {
+                    self.keys.push(*pair);
+                    self.rows.push(*row);
+                }
+            }
+        }
+    }
+
+    /// True if no row is there for integrators to care about.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Takes the rows into a step of `h` [s] that is otherwise done: what explicit integrators call at their end.
+    pub fn finish(&mut self, cloth: &mut Cloth, h: f64) {
+        row::begin(&mut self.rows, &self.bodies, &cloth.inverse_mass, |_| Vec3::ZERO);
+        self.relax(cloth, h, 0.0);
+    }
+
+    /// Begins a part of an implicit step of `h` [s]. False if there is nothing to take in.
+    pub fn predict(&mut self, cloth: &Cloth, h: f64) -> bool {
+        if self.rows.is_empty() {
+            return false;
+        }
+        let (start, x) = (&self.start, &cloth.x);
+        row::begin(&mut self.rows, &self.bodies, &cloth.inverse_mass, |n| x.as_ref()[n] - start[n]);
+        self.predictor.link(&self.rows, &self.bodies, &cloth.v, h);
+        true
+    }
+
+    /// The rows as part of the implicit system.
+    pub fn predictor(&mut self) -> (&mut Predictor, &[Row], &[Twist]) {
+        (&mut self.predictor, &self.rows, &self.bodies)
+    }
+
+    /// Ends a part of an implicit step of `h` [s], at whose end the cloth has arrived.
+    pub fn settle(&mut self, cloth: &mut Cloth, h: f64) {
+        if !self.rows.is_empty() {
+            self.predictor.settle(&mut self.rows, &mut self.bodies, &cloth.v);
+        }
+        // What the system found is left to be, unless it is no longer thickness that keeps things apart.
+        self.relax(cloth, h, 0.5);
+    }
+
+    fn relax(&mut self, cloth: &mut Cloth, h: f64, allowed: f64) {
+        if self.rows.is_empty() {
+            return self.end_part(h);
+        }
+        let Cloth { x, v, inverse_mass, .. } = cloth;
+        let mut moves = Arrived { start: &self.start, x, v, h };
+        let enough = 1e-4 * self.thickness;
+        row::relax(&mut self.rows, &mut self.bodies, &mut moves, inverse_mass, h, (SWEEPS, enough, allowed));
+        self.end_part(h);
+    }
+
+    /// Projects the rows once in a substep of `h` [s] of a position-based integrator, from shifts `before` to `now`.
+    pub fn project(&mut self, now: &mut [Shift], before: &[Shift], inverse_mass: &[f64], h: f64) {
+        if !self.rows.is_empty() {
+            row::begin(&mut self.rows, &self.bodies, inverse_mass, |n| widen(before[n]));
+            row::relax(&mut self.rows, &mut self.bodies, now, inverse_mass, h, (2, 0.0, 0.0));
+        }
+        self.end_part(h);
+    }
+
+    fn end_part(&mut self, h: f64) {
+        for row in &mut self.rows {
+            let taken = row.normal.dot(row.taken);
+            let across = row.drag + row.taken - row.normal * taken;
+            row.before = ((row.push + taken).max(0.0) / h, across / h);
+        }
+        self.bodies.iter_mut().for_each(|body| body.advance(h));
+    }
+
+    /// Ends the motion of all integrators: bodies get the velocities that the cloth has given them, and contacts remember their forces.
+    pub fn release(&mut self, bodies: &mut Bodies) {
+        for (b, twist) in self.bodies.iter().enumerate().filter(|(_, twist)| twist.lightness > 0.0) {
+            bodies.set_velocity(b, twist.velocity, twist.spin);
+        }
+        self.memory.clear();
+        for (&pair, row) in self.keys.iter().zip(&self.rows) {
+            let (push, drag) = row.before;
+            if push > 0.0 {
+                self.memory.push(Memory { pair, push, drag });
+            }
+        }
+        self.report.touching = self.memory.len() as u32;
+    }
+
+    /// Stops what would have passed through something on the way from the beginning of the step of `h` [s] to now.
+    pub fn resolve(&mut self, cloth: &mut Cloth, bodies: &mut Bodies, h: f64) {
+        let Some(settings) = self.settings else { return };
+        Field::place(&mut self.field.start, &self.start, bodies, true);
+        Field::place(&mut self.field.now, &cloth.x, bodies, false);
+        self.field.list(2.0 * self.thickness, self.thickness);
+        self.resolver.run(&mut self.field, cloth, bodies, (self.thickness, settings.friction), h, &mut self.report);
+    }
+}
+
+/// Share of the thickness that is kept between things that would have passed through each other.
+const KEPT: f64 = 0.1;
+
+/// Stiffness of what ties a node to a body [N/m].
+const TIE: f64 = 1e5;
+
+/// Weights of the corners of a pair at its two nearest points, and the vector from the second to the first.
+#[inline]
+fn nearest(pair: Pair, x: [Vec3; 4]) -> ([f64; 4], Vec3) {
+    let [a, b, c, d] = x;
+    let weights = match pair {
+        Pair::PointFace(..) => {
+            let [u, v, w] = distance::point_triangle(a, [b, c, d]).weights;
+            [1.0, -u, -v, -w]
+        }
+        Pair::EdgeEdge(..) => {
+            let (s, t) = distance::edge_edge([a, b], [c, d]);
+            [1.0 - s, s, t - 1.0, -t]
+        }
+    };
+    // From differences, so that it is exact far from the origin.
+    let apart = match pair {
+        Pair::PointFace(..) => (a - b) - (c - b) * -weights[2] - (d - b) * -weights[3],
+        Pair::EdgeEdge(..) => (a - c) + (b - a) * weights[1] - (d - c) * -weights[3],
+    };
+    (weights, apart)
+}
+
+/// True if the contact of a point with the border of a triangle is not one of its own: another triangle has that border too, and is nearer, or `first` and as near.
+fn covers(field: &Field, (pair, row): &(Pair, Row), (of, with): &(Pair, Row), first: bool) -> bool {
+    let (corners, own) = (field.corners(*pair), field.corners(*of));
+    let border = with.feature.count_ones() < 3;
+    let shared = (0..3).filter(|k| with.feature >> k & 1 == 1).all(|k| corners[1..].contains(&own[k + 1]));
+    border && shared && (row.distance < with.distance || (first && row.distance == with.distance))
+}
+
+/// True if two parts of the cloth that share a neighbour are nearer than `near` at rest: the mesh is finer there than the cloth is thick.
+fn rests_near(cloth: &Cloth, field: &Field, pair: Pair, corners: [u32; 4], weights: [f64; 4], near: f64) -> bool {
+    if corners.iter().any(|&p| field.is_body(p)) {
+        return false;
+    }
+    let nodes = corners.map(|p| NodeId(p - field.body_points as u32));
+    let uv = nodes.map(|n| cloth.mesh.node_uv(n));
+    let apart = uv[0] * weights[0] + uv[1] * weights[1] + uv[2] * weights[2] + uv[3] * weights[3];
+    if apart.length() >= near {
+        return false;
+    }
+    let second = if matches!(pair, Pair::PointFace(..)) { 1 } else { 2 };
+    let joined = |a: NodeId, b: NodeId| {
+        cloth.mesh.fan(a).any(|c| [c.next(), c.prev()].into_iter().any(|c| cloth.mesh.node(c) == b))
+    };
+    nodes[..second].iter().any(|&a| nodes[second..].iter().any(|&b| joined(a, b)))
+}

@@ -5,7 +5,7 @@
 //! Source: Phillips 2008 eqs. 1–5, Bartels 2014 eq. 7. Limits: an undamped spring gains energy at every step, so only
 //! damped cloth is stable, with small steps.
 
-use super::{Integrator, Motion, accelerate, add_scaled};
+use super::{Integrator, Motion, accelerate, add_scaled, touch};
 use crate::math::Vec3;
 
 /// Explicit Euler.
@@ -19,11 +19,12 @@ impl Integrator for Euler {
         "euler"
     }
 
-    fn advance(&mut self, Motion { cloth, forces }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, contacts }: Motion<'_>, h: f64) {
         self.a.resize(cloth.x.len(), Vec3::ZERO);
         accelerate(cloth, forces, &cloth.x, &cloth.v, &mut self.a);
         add_scaled(&mut cloth.x, h, &cloth.v);
         add_scaled(&mut cloth.v, h, &self.a);
+        touch(contacts, cloth, h);
     }
 
     fn stable_step(&self, omega: f64, rate: f64) -> f64 {

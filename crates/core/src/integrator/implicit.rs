@@ -22,10 +22,11 @@
 
 use super::{Integrator, Motion, Unsolved, add_scaled};
 use crate::cloth::{Cloth, Touched};
+use crate::contact::Contacts;
 use crate::math::Vec3;
 use crate::parallel;
 use crate::potential::Forces;
-use crate::sparse::{BlockMatrix, Conjugate, Preconditioner, PreconditionerKind};
+use crate::sparse::{BlockMatrix, Conjugate, Coupling, Preconditioner, PreconditionerKind};
 use serde::Deserialize;
 
 /// Settings of [`Implicit`].
@@ -80,6 +81,9 @@ pub struct Implicit {
     iterations: u64,
 }
 
+/// Rounds in which contacts find out what they do, at most.
+const ROUNDS: u32 = 6;
+
 fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     parallel::sum(a.len(), |i| a[i].dot(b[i]))
 }
@@ -122,7 +126,7 @@ impl Implicit {
     }
 
     /// Solves A `change` = `residual`, for A at positions that were assembled, and notes how it went.
-    fn solve(&mut self) {
+    fn solve(&mut self, coupling: &dyn Coupling) {
         for (i, _) in self.held.iter().enumerate().filter(|(_, held)| **held) {
             self.residual[i] = Vec3::ZERO;
             self.matrix.hold(i);
@@ -130,7 +134,7 @@ impl Implicit {
         self.preconditioner.prepare(&self.matrix);
         let Self { matrix, preconditioner, conjugate, residual, change, settings, .. } = self;
         let limits = (settings.tolerance, settings.iterations);
-        let solved = conjugate.solve(matrix, preconditioner, residual, change, limits);
+        let solved = conjugate.solve(matrix, coupling, preconditioner, residual, change, limits);
         self.solves += 1;
         self.iterations += u64::from(solved.iterations);
         if !solved.converged {
@@ -138,8 +142,9 @@ impl Implicit {
         }
     }
 
-    fn substep(&mut self, cloth: &mut Cloth, forces: &mut Forces, h: f64) {
+    fn substep(&mut self, cloth: &mut Cloth, forces: &mut Forces, contacts: &mut Contacts, h: f64) {
         self.link(cloth, forces);
+        let touches = contacts.predict(cloth, h);
         forces.evaluate_part(false, cloth, &cloth.x, &cloth.v, &mut self.load);
         // Forces at rest velocity: damping is linear, so its part of v₁ is all in the matrix.
         self.v_trial.fill(Vec3::ZERO);
@@ -151,55 +156,116 @@ impl Implicit {
                 *r = v.as_ref()[i] * mass.as_ref()[i] + (load[i] + force[i]) * h - matrix.row_times(i, v);
             });
         }
-        self.solve();
+        if touches {
+            self.solve_touching(cloth, contacts);
+        } else {
+            self.solve(&());
+        }
         if self.settings.newton > 1 {
-            self.improve(cloth, forces, h);
+            self.improve(cloth, forces, contacts, h);
         } else {
             add_scaled(&mut cloth.v, 1.0, &self.change);
         }
         add_scaled(&mut cloth.x, h, &cloth.v);
+        contacts.settle(cloth, h);
+    }
+
+    /// Solves with contacts, again until their forces are those of the velocities that come out.
+    fn solve_touching(&mut self, cloth: &Cloth, contacts: &mut Contacts) {
+        let (predictor, rows, bodies) = contacts.predictor();
+        let mut free = std::mem::take(&mut self.v_best);
+        let mut total = std::mem::take(&mut self.x_trial);
+        let mut kept = std::mem::take(&mut self.force);
+        let mut best = f64::INFINITY;
+        free.clear();
+        free.extend_from_slice(&self.residual);
+        total.fill(Vec3::ZERO);
+        self.v_trial.copy_from_slice(&cloth.v);
+        let mut goal = 0.0;
+        for round in 0..ROUNDS {
+            {
+                let (matrix, free, total) = (&self.matrix, &free, &total);
+                parallel::for_each(&mut self.residual, |i, r| *r = free[i] - matrix.row_times(i, total));
+            }
+            predictor.add_impulses(rows, bodies, &self.v_trial, &mut self.residual);
+            for (r, _) in self.residual.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
+                *r = Vec3::ZERO;
+            }
+            let size = dot(&self.residual, &self.residual).sqrt();
+            if round == 0 {
+                goal = self.settings.tolerance * size;
+            } else if size > best {
+                // Worse than before: back to that.
+                total.copy_from_slice(&kept);
+                break;
+            } else if size <= 2.0 * goal {
+                break;
+            }
+            best = size;
+            kept.copy_from_slice(&total);
+            predictor.tie(rows, &cloth.inverse_mass, &mut self.matrix);
+            self.solve(&predictor.linked(rows, &cloth.inverse_mass));
+            self.matrix.untie();
+            add_scaled(&mut total, 1.0, &self.change);
+            let (total, v) = (&total, &cloth.v);
+            parallel::for_each(&mut self.v_trial, |i, trial| *trial = v.as_ref()[i] + total[i]);
+            if round + 1 < ROUNDS {
+                predictor.redraw(rows, bodies, &self.v_trial);
+            }
+        }
+        self.change.copy_from_slice(&total);
+        (self.v_best, self.x_trial, self.force) = (free, total, kept);
     }
 
     /// residual = −R for velocities v + `share` · change, which are left in `v_trial`.
-    fn remain(&mut self, cloth: &Cloth, forces: &mut Forces, v: &[Vec3], share: f64, h: f64) {
+    fn remain(&mut self, cloth: &Cloth, forces: &mut Forces, contacts: &mut Contacts, (v, share): (&[Vec3], f64), h: f64) {
         let (change, x) = (&self.change, &cloth.x);
         parallel::for_each_pair(&mut self.x_trial, &mut self.v_trial, |i, x_trial, v_trial| {
             *v_trial = v[i] + change[i] * share;
             *x_trial = x.as_ref()[i] + *v_trial * h;
         });
         forces.evaluate_part(true, cloth, &self.x_trial, &self.v_trial, &mut self.force);
-        let (load, force, v_trial, held) = (&self.load, &self.force, &self.v_trial, &self.held);
+        let (load, force, v_trial) = (&self.load, &self.force, &self.v_trial);
         parallel::for_each(&mut self.residual, |i, r| {
             let slowed = (cloth.v.as_ref()[i] - v_trial[i]) * cloth.mass.as_ref()[i];
-            *r = if held[i] { Vec3::ZERO } else { slowed + (load[i] + force[i]) * h };
+            *r = slowed + (load[i] + force[i]) * h;
         });
+        let (predictor, rows, bodies) = contacts.predictor();
+        predictor.add_impulses(rows, bodies, &self.v_trial, &mut self.residual);
+        for (r, _) in self.residual.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
+            *r = Vec3::ZERO;
+        }
     }
 
     /// Rounds of Newton's method from the linearised step on.
-    fn improve(&mut self, cloth: &mut Cloth, forces: &mut Forces, h: f64) {
+    fn improve(&mut self, cloth: &mut Cloth, forces: &mut Forces, contacts: &mut Contacts, h: f64) {
         let goal = self.settings.tolerance * dot(&self.residual, &self.residual).sqrt();
         let mut v = std::mem::take(&mut self.v_best);
         v.clear();
         v.extend_from_slice(&cloth.v);
-        self.remain(cloth, forces, &v, 1.0, h);
+        self.remain(cloth, forces, contacts, (&v, 1.0), h);
         v.copy_from_slice(&self.v_trial);
         for _ in 1..self.settings.newton {
             if dot(&self.residual, &self.residual).sqrt() <= goal {
                 break;
             }
             forces.fill_stiffness(&cloth.mass, &self.x_trial, h * h, h, &mut self.matrix);
-            self.solve();
+            let (predictor, rows, _) = contacts.predictor();
+            predictor.tie(rows, &cloth.inverse_mass, &mut self.matrix);
+            self.solve(&predictor.linked(rows, &cloth.inverse_mass));
             let slope = dot(&self.change, &self.residual);
             let mut share = 1.0;
             // A slope of R along the way that has turned and grown means that the step went past the valley.
             for _ in 0..8 {
-                self.remain(cloth, forces, &v, share, h);
+                self.remain(cloth, forces, contacts, (&v, share), h);
                 if -dot(&self.change, &self.residual) <= 0.5 * slope {
                     break;
                 }
                 share *= 0.5;
             }
             v.copy_from_slice(&self.v_trial);
+            let (predictor, rows, bodies) = contacts.predictor();
+            predictor.redraw(rows, bodies, &v);
         }
         let left = dot(&self.residual, &self.residual).sqrt();
         let share = self.settings.tolerance * left / goal;
@@ -216,11 +282,13 @@ impl Integrator for Implicit {
         "implicit"
     }
 
-    fn advance(&mut self, Motion { cloth, forces }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, mut contacts }: Motion<'_>, h: f64) {
         (self.unsolved, self.unfinished) = (None, None);
         let substeps = self.settings.substeps.max(1);
         for _ in 0..substeps {
-            self.substep(cloth, forces, h / f64::from(substeps));
+            let mut none = Contacts::default();
+            let contacts = contacts.as_deref_mut().unwrap_or(&mut none);
+            self.substep(cloth, forces, contacts, h / f64::from(substeps));
         }
     }
 
@@ -320,7 +388,7 @@ mod tests {
         let mut forces = Forces::new(membrane(&cloth, &around));
         let mut implicit = Implicit::new(ImplicitSettings { tolerance: 1e-12, ..ImplicitSettings::default() });
         for _ in 0..50 {
-            implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.02);
+            implicit.advance(Motion::new(&mut cloth, &mut forces), 0.02);
         }
         for (n, a) in start.iter().enumerate() {
             let n = NodeId(n as u32);
@@ -344,7 +412,7 @@ mod tests {
         let mut implicit =
             Implicit::new(ImplicitSettings { tolerance: 1e-10, newton: 3, ..ImplicitSettings::default() });
         for _ in 0..30 {
-            implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
+            implicit.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 60.0);
         }
         assert!(implicit.unsolved().is_none());
         assert!((momentum(&cloth) - before).length() < 1e-8 * before.length());
@@ -368,7 +436,7 @@ mod tests {
         let mut forces = Forces::new(potentials);
         let mut implicit = Implicit::default();
         for _ in 0..300 {
-            implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
+            implicit.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 60.0);
         }
         let fallen = -bottom.iter().map(|&n| cloth.x[n].y).sum::<f64>() / bottom.len() as f64;
         let expected = 0.2 * 9.81 * length * length / (2.0 * stiffness);
@@ -467,9 +535,9 @@ mod tests {
             let mut worst: f64 = 0.0;
             for _ in 0..40 {
                 let before = cloth.clone();
-                implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
+                implicit.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 60.0);
                 implicit.change.fill(Vec3::ZERO);
-                implicit.remain(&before, &mut forces, &cloth.v, 1.0, 1.0 / 60.0);
+                implicit.remain(&before, &mut forces, &mut Contacts::default(), (&cloth.v, 1.0), 1.0 / 60.0);
                 worst = worst.max(dot(&implicit.residual, &implicit.residual).sqrt());
             }
             worst
@@ -514,7 +582,7 @@ mod tests {
             cloth.hold(NodeId(0), Some(0));
             let mut forces = Forces::new(membrane(&cloth, &Surroundings::default()));
             let mut implicit = Implicit::new(settings(PreconditionerKind::Grids, 2));
-            implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.01);
+            implicit.advance(Motion::new(&mut cloth, &mut forces), 0.01);
             for (count, batch) in edits.chunks(per_log).enumerate() {
                 let mut log = ChangeLog::new();
                 for &(kind, id, t) in batch {
@@ -535,8 +603,8 @@ mod tests {
                 let mut other = cloth.clone();
                 let mut made = Forces::new(membrane(&other, &Surroundings::default()));
                 let mut anew = Implicit::new(implicit.settings);
-                implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.01);
-                anew.advance(Motion { cloth: &mut other, forces: &mut made }, 0.01);
+                implicit.advance(Motion::new(&mut cloth, &mut forces), 0.01);
+                anew.advance(Motion::new(&mut other, &mut made), 0.01);
                 prop_assert!(implicit.matrix == anew.matrix, "matrices differ after {} edits", count + 1);
                 let bits = |cloth: &Cloth| cloth.x.iter().map(|x| x.to_array().map(f64::to_bits)).collect::<Vec<_>>();
                 prop_assert_eq!(bits(&cloth), bits(&other));
@@ -564,7 +632,7 @@ mod tests {
         let mut forces = Forces::new(membrane(&cloth, &Surroundings::default()));
         let mut implicit = Implicit::default();
         for step in 0..8 {
-            implicit.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
+            implicit.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 60.0);
             assert_eq!(implicit.unsolved(), None, "step {step}");
         }
         let (solves, iterations) = implicit.effort();

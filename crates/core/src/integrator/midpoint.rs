@@ -4,7 +4,7 @@
 //!
 //! Source: Phillips 2008 eqs. 21–22. Limits: damps nothing by itself; stable for damped cloth only.
 
-use super::{Integrator, Motion, accelerate, add_scaled, explicit_limit, extrapolate};
+use super::{Integrator, Motion, accelerate, add_scaled, explicit_limit, extrapolate, touch};
 use crate::math::Vec3;
 
 /// Midpoint rule.
@@ -20,7 +20,7 @@ impl Integrator for Midpoint {
         "midpoint"
     }
 
-    fn advance(&mut self, Motion { cloth, forces }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, contacts }: Motion<'_>, h: f64) {
         let Self { a, x_mid, v_mid } = self;
         for buffer in [&mut *a, &mut *x_mid, &mut *v_mid] {
             buffer.resize(cloth.x.len(), Vec3::ZERO);
@@ -31,6 +31,7 @@ impl Integrator for Midpoint {
         accelerate(cloth, forces, x_mid, v_mid, a);
         add_scaled(&mut cloth.x, h, v_mid);
         add_scaled(&mut cloth.v, h, a);
+        touch(contacts, cloth, h);
     }
 
     fn stable_step(&self, omega: f64, rate: f64) -> f64 {

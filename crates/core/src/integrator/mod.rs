@@ -1,6 +1,6 @@
 //! Integrators: how positions and velocities advance over one step.
 //!
-//! All of them see a [`Motion`]: the cloth, and its forces as a function of positions and velocities. Held nodes
+//! All of them see a [`Motion`]: the cloth, its forces as a function of positions and velocities, and its [contacts](crate::contact::row). Held nodes
 //! have inverse mass zero and keep the velocity that their grip gives them, so they arrive where the grip wants them
 //! without any integrator knowing of grips.
 //!
@@ -21,6 +21,7 @@ pub use rk4::Rk4;
 pub use semi_implicit::{SemiImplicit, SemiImplicitSettings};
 
 use crate::cloth::{Cloth, Touched};
+use crate::contact::Contacts;
 use crate::math::Vec3;
 use crate::parallel;
 use crate::potential::Forces;
@@ -31,6 +32,22 @@ pub struct Motion<'a> {
     pub cloth: &'a mut Cloth,
     /// What acts on it.
     pub forces: &'a mut Forces,
+    /// What it touches, if anything may.
+    pub contacts: Option<&'a mut Contacts>,
+}
+
+impl<'a> Motion<'a> {
+    /// A cloth that touches nothing.
+    pub fn new(cloth: &'a mut Cloth, forces: &'a mut Forces) -> Self {
+        Self { cloth, forces, contacts: None }
+    }
+}
+
+/// Takes contacts into a step of `h` [s] that is otherwise done.
+fn touch(contacts: Option<&mut Contacts>, cloth: &mut Cloth, h: f64) {
+    if let Some(contacts) = contacts {
+        contacts.finish(cloth, h);
+    }
 }
 
 /// A way to advance by one step.
@@ -119,7 +136,7 @@ mod tests {
         potentials.extend(model::Surroundings { viscous: 0.1 * share, ..Default::default() }.loads(&cloth));
         let mut forces = Forces::new(potentials);
         for _ in 0..steps {
-            integrator.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.2 / steps as f64);
+            integrator.advance(Motion::new(&mut cloth, &mut forces), 0.2 / steps as f64);
         }
         cloth.x.iter().chain(&*cloth.v).copied().collect()
     }
@@ -167,7 +184,7 @@ mod tests {
             let mut forces = Forces::new(around.loads(&cloth));
             let mut integrator = make();
             for _ in 0..50 {
-                integrator.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.02);
+                integrator.advance(Motion::new(&mut cloth, &mut forces), 0.02);
             }
             for (a, b) in start.iter().zip(&*cloth.x) {
                 assert!((b.y - a.y + 0.5 * 9.81).abs() < 1e-12, "{}", integrator.name());
@@ -188,7 +205,7 @@ mod tests {
         let (omega, rate) = (f64::sqrt(50.0 * 6.0), damping * 50.0 * 6.0);
         let h = share * integrator.stable_step(omega, rate);
         for _ in 0..400 {
-            integrator.advance(Motion { cloth: &mut cloth, forces: &mut forces }, h);
+            integrator.advance(Motion::new(&mut cloth, &mut forces), h);
         }
         cloth.x[ripstop_mesh::NodeId(1)].distance(Vec3::X)
     }

@@ -4,7 +4,7 @@
 //!
 //! Source: Phillips 2008 eqs. 23–27. Stable up to h ω = 2.78, damped or not.
 
-use super::{Integrator, Motion, explicit_limit};
+use super::{Integrator, Motion, explicit_limit, touch};
 use crate::math::Vec3;
 use crate::parallel;
 
@@ -23,7 +23,7 @@ impl Integrator for Rk4 {
         "rk4"
     }
 
-    fn advance(&mut self, Motion { cloth, forces }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, contacts }: Motion<'_>, h: f64) {
         let Self { force, x_stage, v_stage, x_sum, v_sum } = self;
         for buffer in [&mut *force, &mut *x_stage, &mut *v_stage, &mut *x_sum, &mut *v_sum] {
             buffer.resize(cloth.x.len(), Vec3::ZERO);
@@ -47,6 +47,7 @@ impl Integrator for Rk4 {
         }
         parallel::for_each(&mut cloth.x, |i, x| *x += x_sum[i] * (h / 6.0));
         parallel::for_each(&mut cloth.v, |i, v| *v += v_sum[i] * (h / 6.0));
+        touch(contacts, cloth, h);
     }
 
     fn stable_step(&self, omega: f64, rate: f64) -> f64 {

@@ -12,6 +12,21 @@ use super::{BlockMatrix, Preconditioner};
 use crate::math::{Vec3, Vec3f};
 use crate::parallel;
 
+/// What a matrix has beside its blocks: pairs that come and go with every step, which no pattern can follow. Symmetric and, together with
+/// the matrix, positive definite.
+pub trait Coupling: Sync {
+    /// Adds its product with `x` to `product`.
+    fn add_product(&self, x: &[Vec3], product: &mut [Vec3]);
+    /// The same in single precision.
+    fn add_product_single(&self, x: &[Vec3f], product: &mut [Vec3f]);
+}
+
+/// Nothing beside the blocks.
+impl Coupling for () {
+    fn add_product(&self, _x: &[Vec3], _product: &mut [Vec3]) {}
+    fn add_product_single(&self, _x: &[Vec3f], _product: &mut [Vec3f]) {}
+}
+
 /// How a solve went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Solved {
@@ -27,6 +42,7 @@ pub struct Solved {
 #[derive(Default)]
 pub struct Conjugate {
     left: Vec<Vec3>,
+    product: Vec<Vec3>,
     x: Vec<Vec3f>,
     r: Vec<Vec3f>,
     z: Vec<Vec3f>,
@@ -45,11 +61,12 @@ fn dot(a: &[Vec3f], b: &[Vec3f]) -> f64 {
 }
 
 impl Conjugate {
-    /// Solves A x = b from x = 0, to |b − A x| ≤ `tolerance` |b|, in at most `limit` iterations. The preconditioner must
-    /// have been prepared for `a`.
+    /// Solves A x = b from x = 0, to |b − A x| ≤ `tolerance` |b|, in at most `limit` iterations, where A is `a` and `coupling`. The
+    /// preconditioner must have been prepared for `a`.
     pub fn solve(
         &mut self,
         a: &BlockMatrix,
+        coupling: &dyn Coupling,
         preconditioner: &mut Preconditioner,
         b: &[Vec3],
         x: &mut [Vec3],
@@ -69,12 +86,16 @@ impl Conjugate {
             let left = &self.left;
             parallel::for_each(&mut self.r, |i, r| *r = (left[i] / scale).as_vec3a());
             let goal = (MARGIN * tolerance / solved.residual).max(SINGLE);
-            let taken = self.iterate(a, preconditioner, goal, limit - solved.iterations);
+            let taken = self.iterate(a, coupling, preconditioner, goal, limit - solved.iterations);
             solved.iterations += taken;
             let step = &self.x;
             parallel::for_each(x, |i, x| *x += step[i].as_dvec3() * scale);
             let x = &*x;
-            parallel::for_each(&mut self.left, |i, left| *left = b[i] - a.row_times(i, x));
+            self.product.resize(b.len(), Vec3::ZERO);
+            parallel::for_each(&mut self.product, |i, product| *product = a.row_times(i, x));
+            coupling.add_product(x, &mut self.product);
+            let product = &self.product;
+            parallel::for_each(&mut self.left, |i, left| *left = b[i] - product[i]);
             let before = std::mem::replace(&mut solved.residual, norm(&self.left) / size);
             solved.converged = solved.residual <= tolerance;
             // Rounds that don't help won't help again.
@@ -86,7 +107,14 @@ impl Conjugate {
     }
 
     /// Solves for `r`, of norm one, from x = 0 until its norm is `goal`. Returns the iterations taken.
-    fn iterate(&mut self, a: &BlockMatrix, preconditioner: &mut Preconditioner, goal: f64, limit: u32) -> u32 {
+    fn iterate(
+        &mut self,
+        a: &BlockMatrix,
+        coupling: &dyn Coupling,
+        preconditioner: &mut Preconditioner,
+        goal: f64,
+        limit: u32,
+    ) -> u32 {
         let Self { x, r, z, p, ap, .. } = self;
         x.fill(Vec3f::ZERO);
         preconditioner.apply(a, r, z);
@@ -94,6 +122,7 @@ impl Conjugate {
         let mut rz = dot(r, z);
         for taken in 0..limit {
             parallel::for_each(ap, |i, ap| *ap = a.row_times_single(i, p));
+            coupling.add_product_single(p, ap);
             let curvature = dot(p, ap);
             if !(curvature > 0.0 && rz > 0.0 && rz.is_finite()) {
                 return taken;

@@ -74,7 +74,7 @@ pub type Block = [f32; 9];
 ///
 /// Stiffness answers to differences only: a translation costs nothing, so the blocks of a row of M + K add up to M. Products
 /// are therefore M x + Σ A_ij (x_j − x_i), which needs no diagonal and has no error for common motion; rounded blocks could
-/// otherwise weigh more than the mass does. Rows of [held](Self::hold) unknowns are zero.
+/// otherwise weigh more than the mass does. What [ties](Self::tie) unknowns to the world is kept apart. Rows of [held](Self::hold) unknowns are zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockMatrix {
     /// Which pairs have a block.
@@ -84,6 +84,8 @@ pub struct BlockMatrix {
     /// What elements added to the right of the diagonal, in the same places.
     half: Vec<Block>,
     mass: Vec<f64>,
+    /// What ties each unknown to the world; none if empty.
+    tie: Vec<Block>,
 }
 
 /// Some rows of a matrix, to be filled.
@@ -117,6 +119,13 @@ pub(super) fn times(block: &[f32], x: Vec3f) -> Vec4 {
     a * Vec4::splat(x.x) + b * Vec4::splat(x.y) + c * Vec4::splat(x.z)
 }
 
+/// The same in double precision.
+#[inline(always)]
+fn wide(block: &Block, x: Vec3) -> Vec3 {
+    let b = block.map(f64::from);
+    Vec3::new(b[0], b[1], b[2]) * x.x + Vec3::new(b[3], b[4], b[5]) * x.y + Vec3::new(b[6], b[7], b[8]) * x.z
+}
+
 /// Where the numbers of a block are in the transposed one.
 pub const TRANSPOSED: [usize; 9] = [0, 3, 6, 1, 4, 7, 2, 5, 8];
 
@@ -144,7 +153,7 @@ fn in_parts(pattern: &Pattern, block: &mut Vec<Block>, work: impl Fn(&mut Rows) 
 impl BlockMatrix {
     /// All zeros.
     pub fn new(pattern: Pattern) -> Self {
-        Self { block: vec![[0.0; 9]; pattern.block_count() + 1], pattern, half: Vec::new(), mass: Vec::new() }
+        Self { block: vec![[0.0; 9]; pattern.block_count() + 1], pattern, ..Self::default() }
     }
 
     /// Rows, and columns.
@@ -156,6 +165,7 @@ impl BlockMatrix {
     /// threads, so what it adds to a row must not depend on the part.
     pub fn fill(&mut self, work: impl Fn(&mut Rows) + Sync) {
         self.mass.clear();
+        self.tie.clear();
         in_parts(&self.pattern, &mut self.block, |rows| {
             rows.block.fill([0.0; 9]);
             work(rows);
@@ -165,7 +175,8 @@ impl BlockMatrix {
     /// Fills the matrix anew with M + K: `work` adds to rows of zeros, as for [`fill`](Self::fill), but only to what is to the right of the
     /// diagonal. The left is the same mirrored, and the diagonal what makes the blocks of a row add up to its `mass`.
     pub fn fill_half(&mut self, mass: &[f64], work: impl Fn(&mut Rows) + Sync) {
-        let Self { pattern, block, half, mass: own } = self;
+        let Self { pattern, block, half, mass: own, tie } = self;
+        tie.clear();
         own.clear();
         own.extend_from_slice(mass);
         in_parts(pattern, half, |rows| {
@@ -194,11 +205,33 @@ impl BlockMatrix {
         });
     }
 
+    /// Adds to the diagonal block of row `i` what resists its motion in the world.
+    pub fn tie(&mut self, i: usize, block: &Block) {
+        self.tie.resize(self.pattern.row_count(), [0.0; 9]);
+        let diagonal = self.pattern.range(i).start + self.pattern.middle[i] as usize;
+        for k in 0..9 {
+            self.tie[i][k] += block[k];
+            self.block[diagonal][k] += block[k];
+        }
+    }
+
+    /// Unties all.
+    pub fn untie(&mut self) {
+        for (i, tie) in self.tie.iter().enumerate().filter(|(_, tie)| **tie != [0.0; 9]) {
+            let diagonal = self.pattern.range(i).start + self.pattern.middle[i] as usize;
+            (0..9).for_each(|k| self.block[diagonal][k] -= tie[k]);
+        }
+        self.tie.clear();
+    }
+
     /// Keeps unknown `i` where it is: makes its row zero. Preconditioners and solutions are then zero there, so its column
     /// doesn't matter.
     pub fn hold(&mut self, i: usize) {
         self.block[self.pattern.range(i)].fill([0.0; 9]);
         self.mass[i] = 0.0;
+        if let Some(tie) = self.tie.get_mut(i) {
+            *tie = [0.0; 9];
+        }
     }
 
     /// Columns and blocks of a row.
@@ -227,12 +260,9 @@ impl BlockMatrix {
         let (columns, blocks) = self.row(i);
         let mut sum = x[i] * self.mass[i];
         for (&j, block) in columns.iter().zip(blocks) {
-            let (b, d) = (block.map(f64::from), x[j as usize] - x[i]);
-            sum += Vec3::new(b[0], b[1], b[2]) * d.x
-                + Vec3::new(b[3], b[4], b[5]) * d.y
-                + Vec3::new(b[6], b[7], b[8]) * d.z;
+            sum += wide(block, x[j as usize] - x[i]);
         }
-        sum
+        self.tie.get(i).map_or(sum, |tie| sum + wide(tie, x[i]))
     }
 
     /// Row `i` of A x, in single precision.
@@ -243,7 +273,11 @@ impl BlockMatrix {
         for (k, &j) in columns.iter().enumerate() {
             sum += times(&numbers[9 * k..], x[j as usize] - x[i]);
         }
-        x[i] * self.mass[i] as f32 + Vec3f::from_vec4(sum)
+        let sum = x[i] * self.mass[i] as f32 + Vec3f::from_vec4(sum);
+        self.tie.get(i).map_or(sum, |tie| {
+            let [a, b, c] = [0, 3, 6].map(|k| Vec3f::from_slice(&tie[k..k + 3]));
+            sum + a * x[i].x + b * x[i].y + c * x[i].z
+        })
     }
 }
 
@@ -302,8 +336,18 @@ mod tests {
             let diagonal = Mat3::from_cols_array(&matrix.diagonal(i).map(f64::from));
             assert!((diagonal - dense[i][i]).to_cols_array().iter().all(|d| d.abs() < 1e-6));
         }
+        // What ties a node to the world is in its products and its diagonal block, and in no other.
+        let (before, tie) = (matrix.row_times(2, &x), [3.0, 0.5, 0.0, 0.5, 2.0, 0.0, 0.0, 0.0, 1.0]);
+        let (diagonal, other) = (*matrix.diagonal(2), matrix.row_times(1, &x));
+        matrix.tie(2, &tie);
+        let felt = before + Mat3::from_cols_array(&tie.map(f64::from)) * x[2];
+        assert!((matrix.row_times(2, &x) - felt).length() < 1e-12);
+        assert!((matrix.row_times_single(2, &single).as_dvec3() - felt).length() < 1e-5);
+        assert_eq!(matrix.diagonal(2)[1], diagonal[1] + 0.5);
+        assert_eq!(matrix.row_times(1, &x), other);
+        matrix.hold(2);
         matrix.hold(3);
-        assert_eq!(matrix.row_times(3, &x), Vec3::ZERO);
+        assert_eq!([matrix.row_times(2, &x), matrix.row_times(3, &x)], [Vec3::ZERO; 2]);
     }
 
     #[test]

@@ -10,6 +10,6 @@ mod grids;
 mod matrix;
 mod precondition;
 
-pub use conjugate::{Conjugate, Solved};
+pub use conjugate::{Conjugate, Coupling, Solved};
 pub use matrix::{Block, BlockMatrix, Pattern, Rows, TRANSPOSED};
 pub use precondition::{Preconditioner, PreconditionerKind};

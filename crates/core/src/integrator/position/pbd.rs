@@ -94,7 +94,7 @@ impl Integrator for Pbd {
         "pbd"
     }
 
-    fn advance(&mut self, Motion { cloth, forces }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, contacts }: Motion<'_>, h: f64) {
         let Self { settings, tables, shifts, load, order: edges, held } = self;
         let held_now = || cloth.inverse_mass.iter().map(|w| *w == 0.0);
         if tables.link(cloth, forces) || !held.iter().copied().eq(held_now()) {
@@ -122,6 +122,9 @@ impl Integrator for Pbd {
                     Constraint { value: (length - most).max(0.0), slope: [-unit, unit], compliance: 0.0 }
                 });
             }
+        }
+        if let Some(contacts) = contacts {
+            contacts.project(&mut shifts.now, &shifts.before, &cloth.inverse_mass, h);
         }
         shifts.settle();
         shifts.end(cloth, h);
@@ -168,7 +171,7 @@ mod tests {
         let mut pbd = Pbd::new(PbdSettings { sweeps: 300, limit: 0.04 });
         let mut worst = 0.0;
         for _ in 0..120 {
-            pbd.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 240.0);
+            pbd.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 240.0);
             worst = largest_strain(&cloth).max(worst);
         }
         // Sweeps leave a rest that halves with some dozens of them.
@@ -183,7 +186,7 @@ mod tests {
             let mut pbd = Pbd::new(PbdSettings { sweeps: 8, limit: 0.02 });
             let mut sum = 0.0;
             for step in 0..120 {
-                pbd.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 240.0);
+                pbd.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 240.0);
                 if step == 0 && reverse {
                     pbd.order.reverse();
                 }

@@ -67,7 +67,7 @@ impl Integrator for Xpbd {
         "xpbd"
     }
 
-    fn advance(&mut self, Motion { cloth, forces }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, mut contacts }: Motion<'_>, h: f64) {
         let XpbdSettings { substeps, iterations, levels: level_count } = self.settings;
         let Self { tables, levels, shifts, load, .. } = self;
         let changed = tables.link(cloth, forces);
@@ -89,6 +89,9 @@ impl Integrator for Xpbd {
                     levels.sweep(shifts);
                 }
                 tables.sweep_springs(shifts, iterations > 1);
+            }
+            if let Some(contacts) = &mut contacts {
+                contacts.project(&mut shifts.now, &shifts.before, &cloth.inverse_mass, part);
             }
         }
         shifts.settle();
@@ -192,7 +195,7 @@ mod tests {
             let mut forces = Forces::new(model(&cloth));
             let mut xpbd = xpbd(10, 1, levels);
             for _ in 0..30 {
-                xpbd.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
+                xpbd.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 60.0);
             }
             // Single precision: 6e-8 of shifts and velocities in each of 300 substeps.
             let off = (momentum(&cloth) - before).length() / before.length();
@@ -216,7 +219,7 @@ mod tests {
         let mut forces = Forces::new(potentials);
         let mut xpbd = xpbd(substeps, iterations, 0);
         for _ in 0..300 {
-            xpbd.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
+            xpbd.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 60.0);
         }
         let bottom: Vec<f64> =
             cloth.mesh.nodes().filter(|&n| cloth.mesh.node_uv(n).y == 0.0).map(|n| cloth.x[n].y).collect();
@@ -255,7 +258,7 @@ mod tests {
             let (h, mut crossings) = (1.0 / 60.0, Vec::new());
             for step in 0..300 {
                 let was = cloth.x[NodeId(1)].x - 1.0;
-                xpbd.advance(Motion { cloth: &mut cloth, forces: &mut forces }, h);
+                xpbd.advance(Motion::new(&mut cloth, &mut forces), h);
                 let is = cloth.x[NodeId(1)].x - 1.0;
                 if was > 0.0 && is <= 0.0 {
                     crossings.push((f64::from(step) + was / (was - is)) * h);
@@ -276,7 +279,7 @@ mod tests {
             let mut forces = Forces::new(with(springs, &still_air(), &cloth));
             let mut xpbd = xpbd(10, 1, 3);
             for _ in 0..50 {
-                xpbd.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 0.02);
+                xpbd.advance(Motion::new(&mut cloth, &mut forces), 0.02);
             }
             for (a, b) in start.iter().zip(&*cloth.x) {
                 // Single precision of velocities, and of rest lengths that are off by their last digit.
@@ -331,8 +334,8 @@ mod tests {
             let mut new_forces = Forces::new(with(springs, &Surroundings::default(), &copy));
             let mut new = xpbd(6, 1, 4);
             for _ in 0..2 {
-                old.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
-                new.advance(Motion { cloth: &mut copy, forces: &mut new_forces }, 1.0 / 60.0);
+                old.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 60.0);
+                new.advance(Motion::new(&mut copy, &mut new_forces), 1.0 / 60.0);
             }
             assert_eq!(bits(&cloth), bits(&copy), "round {round}");
         }
@@ -384,7 +387,7 @@ mod tests {
             let mut forces = Forces::new(with(springs, &Surroundings::default(), &cloth));
             let mut xpbd = xpbd(6, 1, levels);
             for _ in 0..60 {
-                xpbd.advance(Motion { cloth: &mut cloth, forces: &mut forces }, 1.0 / 60.0);
+                xpbd.advance(Motion::new(&mut cloth, &mut forces), 1.0 / 60.0);
             }
             let mut all: Vec<f64> = cloth.mesh.edges().map(|e| cloth.total_strain(e)).collect();
             all.sort_by(f64::total_cmp);

@@ -1,0 +1,614 @@
+//! Contacts as rows: what pushes two touching things apart, and rubs.
+//!
+//! A row is a place where something touches something: r = Σ w u + s (b + θ × a) is how much the two have moved against each other since the beginning of
+//! the step, C = g + n·r how far they are from being too near. Over a part h of the step
+//!
+//! λ ≥ 0,  λ = −h k C where that is positive,  |μ| ≤ f λ,  μ against the slip, and no slip while |μ| < f λ
+//!
+//! | symbol | code | unit | meaning |
+//! |---|---|---|---|
+//! | u, w | `weights` | m, 1 | displacements of the cloth's nodes and their weights, positive on one side, negative on the other |
+//! | b, θ, a, s | [`Twist`], `arm`, `sign` | m, 1, m, 1 | displacement and turn of a body, from its middle to the place, and on which side it is |
+//! | n, g | `normal`, `gap` | 1, m | direction from one to the other, distance minus thickness at the beginning |
+//! | k | `stiffness` | N/m | how hard thickness is |
+//! | f | `friction` | 1 | Coulomb's coefficient |
+//! | λ, μ | `push`, `drag` | N·s | impulses along n and across |
+//!
+//! [`relax`] meets these laws row by row (projected Gauss-Seidel), with the masses of nodes and bodies alone. For small steps that is all there is
+//! to it. In a large implicit step it isn't enough: a node that is stopped pulls its neighbours along by forces larger than its weight a thousand
+//! times. [`Predictor`] therefore puts the rows into the implicit system as springs (K = k n nᵀ and, while they stick, k across; while they
+//! slide, the force f λ/h against the slip), and relaxation only adds what is still missing. Bodies are eliminated from the system: each is a change of it of rank six.
+//!
+//! Every impulse acts on both sides, so momentum is kept to rounding.
+
+use crate::math::{Mat3, Vec3, Vec3f, outer};
+use crate::potential::{Shift, narrow, widen};
+use crate::sparse::{BlockMatrix, Coupling};
+
+/// No body.
+pub const NOBODY: u32 = u32::MAX;
+
+/// A place where two things touch, or are tied to each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Nodes of the cloth; those not used have weight zero.
+    pub nodes: [u32; 4],
+    /// Their weights.
+    pub weights: [f64; 4],
+    /// Body, or [`NOBODY`].
+    pub body: u32,
+    /// Side of the body, ±1.
+    pub sign: f64,
+    /// From the body's middle to the place [m].
+    pub arm: Vec3,
+    /// Direction of the push on what has positive weight.
+    pub normal: Vec3,
+    /// Distance minus thickness at the beginning of the step [m]; for a tie not used.
+    pub gap: f64,
+    /// The same for the law of [`Predictor`], which is softer [m].
+    pub soft_gap: f64,
+    /// Distance of the two at the beginning of the step, or where they would meet [m].
+    pub distance: f64,
+    /// Of a point and a triangle: which corners of the triangle the point is nearest to, bit by bit.
+    pub feature: u8,
+    /// Thickness [m].
+    pub thickness: f64,
+    /// Stiffness [N/m].
+    pub stiffness: f64,
+    /// Coefficient of friction.
+    pub friction: f64,
+    /// Impulse along the normal in this part [N·s].
+    pub push: f64,
+    /// Impulse across it; for a tie the whole impulse.
+    pub drag: Vec3,
+    /// A tie: where it is away from at the beginning of the step [m].
+    pub tie: Option<Vec3>,
+    /// Force along the normal and across at the end of the part before [N].
+    pub before: (f64, Vec3),
+    /// Impulse that an implicit system has already given in this part [N·s].
+    pub taken: Vec3,
+    /// r at the beginning of the part [m].
+    was: Vec3,
+    /// How much the row gives way to an impulse: along the normal and across [1/kg].
+    ease: (f64, f64),
+}
+
+impl Row {
+    /// A row without history; the masses come later.
+    pub fn new(nodes: [u32; 4], weights: [f64; 4], body: (u32, f64, Vec3)) -> Self {
+        Self {
+            nodes,
+            weights,
+            body: body.0,
+            sign: body.1,
+            arm: body.2,
+            normal: Vec3::ZERO,
+            gap: 0.0,
+            soft_gap: 0.0,
+            distance: 0.0,
+            feature: 0,
+            stiffness: 0.0,
+            friction: 0.0,
+            push: 0.0,
+            drag: Vec3::ZERO,
+            tie: None,
+            before: (0.0, Vec3::ZERO),
+            thickness: 0.0,
+            taken: Vec3::ZERO,
+            was: Vec3::ZERO,
+            ease: (0.0, 0.0),
+        }
+    }
+
+    /// Σ w `of(node)`.
+    #[inline(always)]
+    fn across(&self, of: impl Fn(usize) -> Vec3) -> Vec3 {
+        let [a, b, c, d] = self.nodes.map(|n| n as usize);
+        let [wa, wb, wc, wd] = self.weights;
+        of(a) * wa + of(b) * wb + of(c) * wc + of(d) * wd
+    }
+
+    /// Part of a vector across the normal.
+    #[inline(always)]
+    fn tangent(&self, v: Vec3) -> Vec3 {
+        v - self.normal * self.normal.dot(v)
+    }
+}
+
+/// A body as rows see it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Twist {
+    /// Velocity of its middle [m/s].
+    pub velocity: Vec3,
+    /// Angular velocity [rad/s].
+    pub spin: Vec3,
+    /// One over its mass [1/kg], zero if it isn't free.
+    pub lightness: f64,
+    /// Inverse of its inertia [1/(kg·m²)].
+    pub ease: Mat3,
+    /// Displacement of its middle since the beginning of the step [m].
+    pub moved: Vec3,
+    /// Turn since then [rad].
+    pub turned: Vec3,
+}
+
+impl Twist {
+    #[inline(always)]
+    fn speed(&self, arm: Vec3) -> Vec3 {
+        self.velocity + self.spin.cross(arm)
+    }
+
+    /// Displacement of a place since the beginning of the step, at the end of a part of `h` [s].
+    #[inline(always)]
+    fn shift(&self, arm: Vec3, h: f64) -> Vec3 {
+        self.moved + self.turned.cross(arm) + self.speed(arm) * h
+    }
+
+    /// Takes an impulse [N·s] at a place.
+    #[inline(always)]
+    pub fn kick(&mut self, impulse: Vec3, arm: Vec3) {
+        self.velocity += impulse * self.lightness;
+        self.spin += self.ease * arm.cross(impulse);
+    }
+
+    /// Ends a part of `h` [s].
+    pub fn advance(&mut self, h: f64) {
+        self.moved += self.velocity * h;
+        self.turned += self.spin * h;
+    }
+}
+
+/// Displacements of nodes since the beginning of the step, which rows change.
+pub trait Moves {
+    /// Displacement of a node [m].
+    fn get(&self, node: usize) -> Vec3;
+    /// Moves a node on [m].
+    fn add(&mut self, node: usize, by: Vec3);
+}
+
+/// Positions and velocities of a cloth that has gone through its step.
+pub struct Arrived<'a> {
+    /// Where nodes were at the beginning [m].
+    pub start: &'a [Vec3],
+    /// Where they are [m].
+    pub x: &'a mut [Vec3],
+    /// Their velocities [m/s].
+    pub v: &'a mut [Vec3],
+    /// Length of the part that velocities are to account for [s].
+    pub h: f64,
+}
+
+impl Moves for Arrived<'_> {
+    #[inline(always)]
+    fn get(&self, node: usize) -> Vec3 {
+        self.x[node] - self.start[node]
+    }
+    #[inline(always)]
+    fn add(&mut self, node: usize, by: Vec3) {
+        self.x[node] += by;
+        self.v[node] += by / self.h;
+    }
+}
+
+/// Shifts of position-based integrators.
+impl Moves for [Shift] {
+    #[inline(always)]
+    fn get(&self, node: usize) -> Vec3 {
+        widen(self[node])
+    }
+    #[inline(always)]
+    fn add(&mut self, node: usize, by: Vec3) {
+        self[node] = narrow(widen(self[node]) + by);
+    }
+}
+
+/// Begins a part of a step: notes where the two sides are, and how easily they move. Impulses start from zero.
+pub fn begin(rows: &mut [Row], bodies: &[Twist], inverse_mass: &[f64], displaced: impl Fn(usize) -> Vec3) {
+    for row in rows {
+        row.was = row.across(&displaced);
+        let mass: f64 = row.nodes.iter().zip(row.weights).map(|(&n, w)| w * w * inverse_mass[n as usize]).sum();
+        row.ease = (mass, mass);
+        if let Some(body) = bodies.get(row.body as usize) {
+            row.was += (body.moved + body.turned.cross(row.arm)) * row.sign;
+            // m⁻¹ + n·(I⁻¹ (a × n)) × a, and of the other two directions their sum, which is no less than either.
+            let turn = |d: Vec3| (body.ease * row.arm.cross(d)).cross(row.arm).dot(d);
+            let along = turn(row.normal);
+            let all = turn(Vec3::X) + turn(Vec3::Y) + turn(Vec3::Z);
+            row.ease.0 += body.lightness + along;
+            row.ease.1 += body.lightness + if row.tie.is_some() { all } else { all - along };
+        }
+        (row.push, row.drag, row.taken) = (0.0, Vec3::ZERO, Vec3::ZERO);
+    }
+}
+
+/// Goes over all rows up to `sweeps` times, until nothing moves by more than `enough` [m]; what is too near by up to `allowed` thicknesses is left to be. Returns the largest correction of the last sweep [m].
+pub fn relax(
+    rows: &mut [Row],
+    bodies: &mut [Twist],
+    moves: &mut (impl Moves + ?Sized),
+    inverse_mass: &[f64],
+    h: f64,
+    (sweeps, enough, allowed): (u32, f64, f64),
+) -> f64 {
+    let mut largest = 0.0;
+    for _ in 0..sweeps {
+        largest = 0.0f64;
+        for row in rows.iter_mut() {
+            largest = largest.max(relax_row(row, bodies, moves, inverse_mass, h, allowed));
+        }
+        if largest <= enough {
+            break;
+        }
+    }
+    largest
+}
+
+#[inline]
+fn relax_row(
+    row: &mut Row,
+    bodies: &mut [Twist],
+    moves: &mut (impl Moves + ?Sized),
+    inverse_mass: &[f64],
+    h: f64,
+    allowed: f64,
+) -> f64 {
+    let shift = bodies.get(row.body as usize).map_or(Vec3::ZERO, |b| b.shift(row.arm, h) * row.sign);
+    let r = row.across(|n| moves.get(n)) + shift;
+    let soft = 1.0 / (h * row.stiffness);
+    let impulse = if let Some(tie) = row.tie {
+        if row.ease.1 <= 0.0 {
+            return 0.0;
+        }
+        let change = -(tie + r + (row.taken + row.drag) * soft) / (h * row.ease.1 + soft);
+        row.drag += change;
+        change
+    } else {
+        let c = row.gap + row.normal.dot(r) + allowed * row.thickness;
+        if row.ease.0 <= 0.0 || (c >= 0.0 && row.push == 0.0) {
+            return 0.0;
+        }
+        let push = (row.push - (c + row.push * soft) / (h * row.ease.0 + soft)).max(0.0);
+        let change = push - row.push;
+        row.push = push;
+        // The push moves the two along the normal only, so slip is still what it was.
+        let limit = row.friction * push;
+        let mut drag = row.drag - row.tangent(r - row.was) / (h * row.ease.1);
+        let size = drag.length();
+        if size > limit {
+            drag *= limit / size;
+        }
+        let rub = drag - row.drag;
+        row.drag = drag;
+        row.normal * change + rub
+    };
+    if impulse == Vec3::ZERO {
+        return 0.0;
+    }
+    for (&n, w) in row.nodes.iter().zip(row.weights) {
+        let by = w * inverse_mass[n as usize] * h;
+        if by != 0.0 {
+            moves.add(n as usize, impulse * by);
+        }
+    }
+    if let Some(body) = bodies.get_mut(row.body as usize) {
+        body.kick(impulse * row.sign, row.arm);
+    }
+    impulse.length() * row.ease.0 * h
+}
+
+/// A symmetric positive definite 6×6 matrix, as its Cholesky factor.
+#[derive(Clone, Copy, Debug)]
+struct Six([[f64; 6]; 6]);
+
+type Six6 = [[f64; 6]; 6];
+
+impl Six {
+    fn factor(mut a: Six6) -> Self {
+        for j in 0..6 {
+            for k in 0..j {
+                for i in j..6 {
+                    a[i][j] -= a[i][k] * a[j][k];
+                }
+            }
+            let root = a[j][j].max(f64::MIN_POSITIVE).sqrt();
+            for i in j..6 {
+                a[i][j] /= root;
+            }
+        }
+        Self(a)
+    }
+
+    fn solve(&self, mut b: [f64; 6]) -> [f64; 6] {
+        let l = &self.0;
+        for i in 0..6 {
+            for k in 0..i {
+                b[i] -= l[i][k] * b[k];
+            }
+            b[i] /= l[i][i];
+        }
+        for i in (0..6).rev() {
+            for k in i + 1..6 {
+                b[i] -= l[k][i] * b[k];
+            }
+            b[i] /= l[i][i];
+        }
+        b
+    }
+}
+
+fn join(v: Vec3, w: Vec3) -> [f64; 6] {
+    [v.x, v.y, v.z, w.x, w.y, w.z]
+}
+
+/// Force of thickness [N] at a distance too large by `c` [m], and how fast it falls: nothing from half the thickness on, k |c| from minus half of it on, and smooth between, so
+/// that light things touch softly.
+fn press(k: f64, thickness: f64, c: f64) -> (f64, f64) {
+    let soft = 0.5 * thickness;
+    if c >= soft {
+        (0.0, 0.0)
+    } else if c <= -soft {
+        (-k * c, k)
+    } else {
+        (k * (soft - c) * (soft - c) / (4.0 * soft), k * (soft - c) / (2.0 * soft))
+    }
+}
+
+/// Where that force is `force` [N].
+pub fn pressed(k: f64, thickness: f64, force: f64) -> f64 {
+    let soft = 0.5 * thickness;
+    if force >= k * soft { -force / k } else { soft - (4.0 * soft * force / k).sqrt() }
+}
+
+/// A row as a spring in an implicit system.
+struct Stiff {
+    /// K [N/m].
+    k: Mat3,
+    /// Force if nothing moved in this part, by the line that is its force now [N].
+    force: Vec3,
+    /// It acts at all.
+    on: bool,
+    /// One node and nothing free on the other side: all of it can be in the matrix.
+    simple: bool,
+}
+
+/// A free body in the system.
+struct Inside {
+    /// M + h² Σ GᵀKG.
+    system: Six,
+    /// M, and M u₀.
+    mass: Six6,
+    momentum: [f64; 6],
+    free: bool,
+}
+
+/// All rows as part of an implicit system for the velocities of nodes.
+///
+/// Forces of rows are no straight lines: they push or don't, stick or slide. So the system is solved with the lines that touch them at the velocities before the step, then with those at the velocities
+/// that came out, and so on. Across, a row is a spring that begins with the force of before and yields where friction can't hold it, by the push of before; what touches for the first time
+/// doesn't rub yet.
+#[derive(Default)]
+pub struct Predictor {
+    stiff: Vec<Stiff>,
+    inside: Vec<Inside>,
+    h: f64,
+}
+
+/// The predictor with the rows it was made from.
+pub struct Linked<'a> {
+    predictor: &'a Predictor,
+    rows: &'a [Row],
+    inverse_mass: &'a [f64],
+}
+
+impl Predictor {
+    /// Takes the rows and bodies of a part of `h` [s], from velocities `v`.
+    pub fn link(&mut self, rows: &[Row], bodies: &[Twist], v: &[Vec3], h: f64) {
+        self.h = h;
+        self.stiff.clear();
+        self.inside.clear();
+        for body in bodies {
+            let mut mass = [[0.0; 6]; 6];
+            let mut momentum = [0.0; 6];
+            let free = body.lightness > 0.0;
+            if free {
+                let inertia = body.ease.inverse();
+                momentum = join(body.velocity / body.lightness, inertia * body.spin);
+                for i in 0..3 {
+                    mass[i][i] = 1.0 / body.lightness;
+                    for j in 0..3 {
+                        mass[3 + i][3 + j] = inertia.col(j)[i];
+                    }
+                }
+            }
+            self.inside.push(Inside { system: Six(mass), mass, momentum, free });
+        }
+        for row in rows {
+            let free = bodies.get(row.body as usize).is_some_and(|b| b.lightness > 0.0);
+            let nodes = row.weights.iter().filter(|w| **w != 0.0).count();
+            self.stiff.push(Stiff { k: Mat3::ZERO, force: Vec3::ZERO, on: false, simple: !free && nodes == 1 });
+        }
+        let twists: Vec<(Vec3, Vec3)> = bodies.iter().map(|body| (body.velocity, body.spin)).collect();
+        self.draw(rows, &twists, v);
+    }
+
+    /// Draws the lines anew, for velocities `v` at the end of the part.
+    pub fn redraw(&mut self, rows: &[Row], bodies: &[Twist], v: &[Vec3]) {
+        let twists = self.ends(rows, bodies, v);
+        self.draw(rows, &twists, v);
+    }
+
+    fn draw(&mut self, rows: &[Row], twists: &[(Vec3, Vec3)], v: &[Vec3]) {
+        let h = self.h;
+        for (stiff, row) in self.stiff.iter_mut().zip(rows) {
+            let speed = twists.get(row.body as usize).map_or(Vec3::ZERO, |&(v, w)| (v + w.cross(row.arm)) * row.sign);
+            let relative = row.across(|n| v[n]) + speed;
+            if let Some(tie) = row.tie {
+                (stiff.k, stiff.force) = (Mat3::IDENTITY * row.stiffness, (tie + row.was) * -row.stiffness);
+                stiff.on = true;
+                continue;
+            }
+            let c = row.soft_gap + row.normal.dot(row.was + relative * h);
+            let (push, k) = press(row.stiffness, row.thickness, c);
+            stiff.on = k > 0.0;
+            if !stiff.on {
+                continue;
+            }
+            let along = outer(row.normal, row.normal);
+            let across = Mat3::IDENTITY - along;
+            let slip = row.tangent(relative) * h;
+            // By the push of before: friction that follows the push within a step drives it on, and nothing settles.
+            let held = press(row.stiffness, row.thickness, row.soft_gap).0;
+            let limit = row.friction * if row.before.0 > 0.0 { row.before.0 } else { held };
+            let held = row.tangent(row.before.1).clamp_length_max(limit) - slip * k;
+            let (drag, give) = if limit == 0.0 {
+                (Vec3::ZERO, Mat3::ZERO)
+            } else if held.length() <= limit {
+                (held, across * k)
+            } else {
+                let unit = held / held.length();
+                (unit * limit, (across - outer(unit, unit)) * (k * limit / held.length()))
+            };
+            stiff.k = along * k + give;
+            stiff.force = row.normal * push + drag + stiff.k * relative * h;
+        }
+        self.factor(rows);
+    }
+
+    /// The systems of bodies.
+    fn factor(&mut self, rows: &[Row]) {
+        let h2 = self.h * self.h;
+        self.inside.iter_mut().for_each(|inside| inside.system = Six(inside.mass));
+        for (stiff, row) in self.stiff.iter().zip(rows).filter(|(stiff, _)| stiff.on) {
+            let Some(inside) = self.inside.get_mut(row.body as usize).filter(|inside| inside.free) else { continue };
+            // h² GᵀKG by its columns G e: motions along and about the axes.
+            for j in 0..6 {
+                let axis = [Vec3::X, Vec3::Y, Vec3::Z][j % 3];
+                let column = stiff.k * if j < 3 { axis } else { axis.cross(row.arm) } * h2;
+                let column = join(column, row.arm.cross(column));
+                for (i, value) in column.into_iter().enumerate() {
+                    inside.system.0[i][j] += value;
+                }
+            }
+        }
+        for inside in self.inside.iter_mut().filter(|inside| inside.free) {
+            inside.system = Six::factor(inside.system.0);
+        }
+    }
+
+    /// Ties nodes in the matrix: the part of the rows that acts on one node alone.
+    pub fn tie(&self, rows: &[Row], inverse_mass: &[f64], matrix: &mut BlockMatrix) {
+        for (stiff, row) in self.stiff.iter().zip(rows).filter(|(stiff, _)| stiff.on) {
+            for (&n, w) in row.nodes.iter().zip(row.weights) {
+                if w != 0.0 && inverse_mass[n as usize] > 0.0 {
+                    let block = stiff.k * (w * w * self.h * self.h);
+                    matrix.tie(n as usize, &block.to_cols_array().map(|x| x as f32));
+                }
+            }
+        }
+    }
+
+    /// As part of a matrix that has been [tied](Self::tie).
+    pub fn linked<'a>(&'a self, rows: &'a [Row], inverse_mass: &'a [f64]) -> Linked<'a> {
+        Linked { predictor: self, rows, inverse_mass }
+    }
+
+    /// Velocities and spins of free bodies at the end of the part, or their change with `v`.
+    fn twists(&self, rows: &[Row], change: bool, v: impl Fn(usize) -> Vec3) -> Vec<(Vec3, Vec3)> {
+        let share = if change { 0.0 } else { 1.0 };
+        let mut right: Vec<[f64; 6]> = self.inside.iter().map(|inside| inside.momentum.map(|p| p * share)).collect();
+        for (stiff, row) in self.stiff.iter().zip(rows).filter(|(stiff, _)| stiff.on) {
+            if !self.inside.get(row.body as usize).is_some_and(|inside| inside.free) {
+                continue;
+            }
+            let impulse = (stiff.force * share - stiff.k * row.across(&v) * self.h) * (self.h * row.sign);
+            let impulse = join(impulse, row.arm.cross(impulse));
+            (0..6).for_each(|k| right[row.body as usize][k] += impulse[k]);
+        }
+        let solve = |(inside, right): (&Inside, [f64; 6])| {
+            if !inside.free {
+                return (Vec3::ZERO, Vec3::ZERO);
+            }
+            let [a, b, c, d, e, f] = inside.system.solve(right);
+            (Vec3::new(a, b, c), Vec3::new(d, e, f))
+        };
+        self.inside.iter().zip(right).map(solve).collect()
+    }
+
+    /// Velocities and spins of all bodies at the end of the part.
+    fn ends(&self, rows: &[Row], bodies: &[Twist], v: &[Vec3]) -> Vec<(Vec3, Vec3)> {
+        let mut twists = self.twists(rows, false, |n| v[n]);
+        for (twist, body) in twists.iter_mut().zip(bodies).filter(|(_, body)| body.lightness == 0.0) {
+            *twist = (body.velocity, body.spin);
+        }
+        twists
+    }
+
+    /// Impulse of each row on what has positive weight, if nodes have velocities `v` at the end of the part [N·s].
+    fn outcome(&self, rows: &[Row], bodies: &[Twist], v: &[Vec3]) -> Vec<Vec3> {
+        let twists = self.ends(rows, bodies, v);
+        let of = |(stiff, row): (&Stiff, &Row)| {
+            if !stiff.on {
+                return Vec3::ZERO;
+            }
+            let speed = twists.get(row.body as usize).map_or(Vec3::ZERO, |&(v, w)| (v + w.cross(row.arm)) * row.sign);
+            (stiff.force - stiff.k * (row.across(|n| v[n]) + speed) * self.h) * self.h
+        };
+        self.stiff.iter().zip(rows).map(of).collect()
+    }
+
+    /// Adds the impulses that nodes get if their velocities are `v` at the end of the part [N·s].
+    pub fn add_impulses(&self, rows: &[Row], bodies: &[Twist], v: &[Vec3], out: &mut [Vec3]) {
+        for (row, impulse) in rows.iter().zip(self.outcome(rows, bodies, v)) {
+            for (&n, w) in row.nodes.iter().zip(row.weights) {
+                out[n as usize] += impulse * w;
+            }
+        }
+    }
+
+    /// Ends the part: rows and bodies take the impulses that nodes have got, from which relaxation goes on.
+    pub fn settle(&self, rows: &mut [Row], bodies: &mut [Twist], v: &[Vec3]) {
+        let outcome = self.outcome(rows, bodies, v);
+        for (row, impulse) in rows.iter_mut().zip(outcome) {
+            row.taken = impulse;
+            if let Some(body) = bodies.get_mut(row.body as usize) {
+                body.kick(impulse * row.sign, row.arm);
+            }
+        }
+    }
+}
+
+impl Linked<'_> {
+    fn product(&self, x: impl Fn(usize) -> Vec3, mut add: impl FnMut(usize, Vec3)) {
+        let Self { predictor, rows, inverse_mass } = self;
+        let h2 = predictor.h * predictor.h;
+        let any_body = predictor.inside.iter().any(|inside| inside.free);
+        let twists = if any_body { predictor.twists(rows, true, &x) } else { Vec::new() };
+        for (stiff, row) in predictor.stiff.iter().zip(*rows) {
+            if stiff.simple || !stiff.on {
+                continue;
+            }
+            let speed = twists
+                .get(row.body as usize)
+                .map_or(Vec3::ZERO, |&(velocity, spin)| (velocity + spin.cross(row.arm)) * row.sign);
+            let all = stiff.k * (row.across(&x) + speed);
+            for (&n, w) in row.nodes.iter().zip(row.weights) {
+                let n = n as usize;
+                if w != 0.0 && inverse_mass[n] > 0.0 {
+                    // What acts on one node alone is in the matrix.
+                    add(n, (all - stiff.k * x(n) * w) * (h2 * w));
+                }
+            }
+        }
+    }
+}
+
+impl Coupling for Linked<'_> {
+    fn add_product(&self, x: &[Vec3], product: &mut [Vec3]) {
+        self.product(|n| x[n], |n, by| product[n] += by);
+    }
+
+    fn add_product_single(&self, x: &[Vec3f], product: &mut [Vec3f]) {
+        self.product(|n| x[n].as_dvec3(), |n, by| product[n] += by.as_vec3a());
+    }
+}
+

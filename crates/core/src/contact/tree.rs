@@ -1,0 +1,318 @@
+//! A tree of boxes over triangles that move: finds all that may come near each other.
+//!
+//! A node of the tree knows where its triangles begin, and by how much their corners move: two boxes. Whether two nodes may meet
+//! is asked of their *relative* motion, so cloth that falls or swings as a whole is as cheap as cloth at rest.
+//! Boxes are in single precision around a local origin and grown by what that rounds away: none is ever too small.
+//!
+//! The tree is refitted each time and built anew when triangles change or its boxes have grown too much.
+
+use glam::Vec3A;
+use rayon::prelude::*;
+
+/// Triangles in a leaf, at most.
+const LEAF: usize = 4;
+
+/// Pairs of tree nodes that work is divided into: a fixed number, whoever does it.
+const TASKS: usize = 256;
+
+/// Where something begins and by how much it moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Swept {
+    low: Vec3A,
+    high: Vec3A,
+    /// Bounds of the displacement.
+    least: Vec3A,
+    most: Vec3A,
+}
+
+impl Swept {
+    const NONE: Self = Self {
+        low: Vec3A::splat(f32::INFINITY),
+        high: Vec3A::splat(f32::NEG_INFINITY),
+        least: Vec3A::splat(f32::INFINITY),
+        most: Vec3A::splat(f32::NEG_INFINITY),
+    };
+
+    /// Bounds of some corners, each with its displacement.
+    #[inline(always)]
+    pub fn of<const N: usize>(corners: [(Vec3A, Vec3A); N]) -> Self {
+        let mut all = Self::NONE;
+        for (x, u) in corners {
+            all.low = all.low.min(x);
+            all.high = all.high.max(x);
+            all.least = all.least.min(u);
+            all.most = all.most.max(u);
+        }
+        all
+    }
+
+    #[inline(always)]
+    fn with(self, other: &Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+        }
+    }
+
+    /// True unless the two stay farther apart than `reach` in some direction all the time.
+    #[inline(always)]
+    pub fn may_meet(&self, other: &Self, reach: f32) -> bool {
+        let reach = Vec3A::splat(reach);
+        let forth = (self.most - other.least).max(Vec3A::ZERO) + reach;
+        let back = (other.most - self.least).max(Vec3A::ZERO) + reach;
+        ((self.high + forth).cmpge(other.low) & (other.high + back).cmpge(self.low)).all()
+    }
+
+    fn size(&self) -> f32 {
+        (self.high - self.low).length()
+    }
+}
+
+/// Indices of a tree node's children, or its triangles.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    /// The node after this one and all below it; the first child is the next node.
+    next: u32,
+    /// First of its triangles in the order of the tree.
+    first: u32,
+    count: u32,
+}
+
+/// The tree.
+#[derive(Default)]
+pub struct Tree {
+    branches: Vec<Branch>,
+    boxes: Vec<Swept>,
+    /// Triangles in the order of the leaves.
+    order: Vec<u32>,
+    /// Boxes of triangles, in that order.
+    leaves: Vec<Swept>,
+    /// Sum of the sizes of all boxes when the tree was built.
+    built_size: f32,
+    tasks: Vec<(u32, u32)>,
+    found: Vec<Vec<(u32, u32)>>,
+}
+
+impl Tree {
+    /// Builds the tree anew for triangles with these middles.
+    pub fn build(&mut self, middles: &[Vec3A]) {
+        self.order.clear();
+        self.order.extend(0..middles.len() as u32);
+        self.branches.clear();
+        let mut order = std::mem::take(&mut self.order);
+        if !order.is_empty() {
+            self.divide(&mut order, 0, middles);
+        }
+        self.order = order;
+        self.built_size = 0.0;
+    }
+
+    fn divide(&mut self, order: &mut [u32], first: usize, middles: &[Vec3A]) {
+        let at = self.branches.len();
+        self.branches.push(Branch { next: 0, first: first as u32, count: order.len() as u32 });
+        if order.len() > LEAF {
+            let (low, high) = order.iter().fold((Vec3A::INFINITY, Vec3A::NEG_INFINITY), |(low, high), &f| {
+                (low.min(middles[f as usize]), high.max(middles[f as usize]))
+            });
+            let size = high - low;
+            let axis = if size.x >= size.y && size.x >= size.z { 0 } else { 1 + usize::from(size.z > size.y) };
+            let half = order.len() / 2;
+            order.select_nth_unstable_by(half, |&a, &b| {
+                middles[a as usize][axis].total_cmp(&middles[b as usize][axis]).then(a.cmp(&b))
+            });
+            let (left, right) = order.split_at_mut(half);
+            self.divide(left, first, middles);
+            self.divide(right, first + half, middles);
+        }
+        self.branches[at].next = self.branches.len() as u32;
+    }
+
+    /// Gives all boxes the present sizes. False if the tree has become so bad that it should be built anew.
+    pub fn refit(&mut self, triangle: impl Fn(u32) -> Swept + Sync) -> bool {
+        let Self { branches, boxes, order, leaves, .. } = self;
+        leaves.resize(order.len(), Swept::NONE);
+        crate::parallel::for_each(leaves, |i, leaf| *leaf = triangle(order[i]));
+        boxes.resize(branches.len(), Swept::NONE);
+        let mut size = 0.0;
+        for i in (0..branches.len()).rev() {
+            let Branch { first, count, .. } = branches[i];
+            boxes[i] = if count as usize <= LEAF {
+                leaves[first as usize..][..count as usize].iter().fold(Swept::NONE, |all, leaf| all.with(leaf))
+            } else {
+                let second = branches[i + 1].next as usize;
+                boxes[i + 1].with(&boxes[second])
+            };
+            size += boxes[i].size();
+        }
+        if self.built_size == 0.0 {
+            self.built_size = size;
+        }
+        size <= 1.5 * self.built_size
+    }
+
+    /// Calls `take` for every pair of different triangles that may come as near as `reach`, each pair once; it adds what it
+    /// makes of the pair to a list. Returns these lists, in an order that depends on the tree but not on the threads. `skip` leaves out pairs
+    /// both of which are below that number.
+    pub fn pairs<T: Send>(
+        &mut self,
+        reach: f32,
+        skip: u32,
+        take: impl Fn(u32, u32, &Swept, &Swept, &mut Vec<T>) + Sync,
+        lists: &mut Vec<Vec<T>>,
+    ) {
+        self.tasks.clear();
+        if self.branches.is_empty() {
+            lists.clear();
+            return;
+        }
+        self.tasks.push((0, 0));
+        // Wider and wider, until there is enough for all.
+        let mut spread = Vec::new();
+        for _ in 0..32 {
+            if self.tasks.len() >= TASKS {
+                break;
+            }
+            spread.clear();
+            let mut grew = false;
+            for &(a, b) in &self.tasks {
+                grew |= self.widen(a, b, reach, &mut |pair| spread.push(pair));
+            }
+            std::mem::swap(&mut self.tasks, &mut spread);
+            if !grew {
+                break;
+            }
+        }
+        lists.resize_with(self.tasks.len(), Vec::new);
+        lists.truncate(self.tasks.len());
+        self.found.resize_with(self.tasks.len(), Vec::new);
+        let mut found = std::mem::take(&mut self.found);
+        let (tree, tasks) = (&*self, &self.tasks);
+        let work = |(task, (list, stack)): (usize, (&mut Vec<T>, &mut Vec<(u32, u32)>))| {
+            list.clear();
+            stack.clear();
+            stack.push(tasks[task]);
+            while let Some((a, b)) = stack.pop() {
+                if !tree.widen(a, b, reach, &mut |pair| stack.push(pair)) {
+                    stack.pop();
+                    tree.meet(a, b, reach, skip, &take, list);
+                }
+            }
+        };
+        if rayon::current_num_threads() == 1 {
+            lists.iter_mut().zip(&mut found).enumerate().for_each(work);
+        } else {
+            lists.par_iter_mut().zip(&mut found).enumerate().with_max_len(4).for_each(work);
+        }
+        self.found = found;
+    }
+
+    /// Hands on the pairs of children of a pair of nodes that may meet; the pair itself, and false, if both are leaves.
+    #[inline]
+    fn widen(&self, a: u32, b: u32, reach: f32, push: &mut impl FnMut((u32, u32))) -> bool {
+        let (at, bt) = (&self.branches[a as usize], &self.branches[b as usize]);
+        let (a_leaf, b_leaf) = (at.count as usize <= LEAF, bt.count as usize <= LEAF);
+        if a_leaf && b_leaf {
+            push((a, b));
+            return false;
+        }
+        if a == b {
+            let second = self.branches[a as usize + 1].next;
+            push((a + 1, a + 1));
+            push((second, second));
+            self.push_if(a + 1, second, reach, push);
+        } else if b_leaf || (!a_leaf && at.count >= bt.count) {
+            let second = self.branches[a as usize + 1].next;
+            self.push_if(a + 1, b, reach, push);
+            self.push_if(second, b, reach, push);
+        } else {
+            let second = self.branches[b as usize + 1].next;
+            self.push_if(a, b + 1, reach, push);
+            self.push_if(a, second, reach, push);
+        }
+        true
+    }
+
+    #[inline]
+    fn push_if(&self, a: u32, b: u32, reach: f32, push: &mut impl FnMut((u32, u32))) {
+        if self.boxes[a as usize].may_meet(&self.boxes[b as usize], reach) {
+            push((a, b));
+        }
+    }
+
+    /// The triangles of two leaves.
+    #[inline]
+    fn meet<T>(
+        &self,
+        a: u32,
+        b: u32,
+        reach: f32,
+        skip: u32,
+        take: &impl Fn(u32, u32, &Swept, &Swept, &mut Vec<T>),
+        list: &mut Vec<T>,
+    ) {
+        let range = |n: u32| {
+            let Branch { first, count, .. } = self.branches[n as usize];
+            first as usize..(first + count) as usize
+        };
+        for i in range(a) {
+            let others = if a == b { i + 1..range(a).end } else { range(b) };
+            for j in others {
+                let (f, g) = (self.order[i], self.order[j]);
+                if (f >= skip || g >= skip) && self.leaves[i].may_meet(&self.leaves[j], reach) {
+                    take(f, g, &self.leaves[i], &self.leaves[j], list);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::hash_unit;
+
+    fn random(count: u32, moves: f32) -> Vec<[(Vec3A, Vec3A); 3]> {
+        let number = |key: u32, k: u32| hash_unit(u64::from(key), u64::from(k)) as f32;
+        let vector = |key: u32, k: u32| Vec3A::new(number(key, k), number(key, k + 1), number(key, k + 2));
+        let corner = |f: u32, k: u32| (vector(f, 0) + vector(f, 3 + 6 * k) * 0.1, vector(f, 6 + 6 * k) * moves);
+        (0..count).map(|f| std::array::from_fn(|k| corner(f, k as u32))).collect()
+    }
+
+    #[test]
+    fn every_pair_that_may_meet_is_found_once() {
+        for (count, moves, reach) in [(1, 0.1, 0.1), (5, 0.1, 0.1), (300, 0.05, 0.02), (300, 0.0, 0.0)] {
+            let corners = random(count, moves);
+            let boxes: Vec<Swept> = corners.iter().map(|&c| Swept::of(c)).collect();
+            let middles: Vec<Vec3A> = corners.iter().map(|c| (c[0].0 + c[1].0 + c[2].0) / 3.0).collect();
+            let mut tree = Tree::default();
+            tree.build(&middles);
+            assert!(tree.refit(|f| boxes[f as usize]));
+            let mut lists = Vec::new();
+            tree.pairs(reach, 10, |a, b, _, _, list| list.push((a.min(b), a.max(b))), &mut lists);
+            let mut found: Vec<(u32, u32)> = lists.concat();
+            found.sort_unstable();
+            let mut expected = Vec::new();
+            for a in 0..count {
+                for b in (a + 1).max(10)..count {
+                    if boxes[a as usize].may_meet(&boxes[b as usize], reach) {
+                        expected.push((a, b));
+                    }
+                }
+            }
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn common_motion_brings_nobody_nearer() {
+        let still = Swept::of([(Vec3A::ZERO, Vec3A::ZERO), (Vec3A::X, Vec3A::ZERO)]);
+        let apart = |u: Vec3A| Swept::of([(Vec3A::Y, u), (Vec3A::Y + Vec3A::X, u)]);
+        let moved = |s: &Swept, u: Vec3A| Swept { least: s.least + u, most: s.most + u, ..*s };
+        let far = Vec3A::new(3.0, -70.0, 5.0);
+        assert!(!moved(&still, far).may_meet(&apart(far), 0.5));
+        assert!(moved(&still, far).may_meet(&apart(far - Vec3A::Y), 0.0));
+        assert!(!moved(&still, far).may_meet(&apart(far + Vec3A::Y), 0.0));
+    }
+}
