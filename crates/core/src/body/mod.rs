@@ -249,6 +249,7 @@ pub struct Bodies {
     gravity: Vec3,
     /// Time up to which bodies have come [s], now and when the last step began.
     clock: [Real; 2],
+    /// Only if there are free bodies: others feel nothing.
     world: Option<World>,
 }
 
@@ -257,7 +258,7 @@ impl Bodies {
     pub fn new(specs: Vec<BodySpec>, gravity: Vec3) -> Result<Self, BodyError> {
         let bodies =
             specs.into_iter().enumerate().map(|(i, spec)| Body::new(i, spec)).collect::<Result<Vec<_>, _>>()?;
-        let world = (!bodies.is_empty()).then(|| World::new(&bodies));
+        let world = bodies.iter().any(Body::is_free).then(|| World::new(&bodies));
         Ok(Self { bodies, gravity, clock: [0.0; 2], world })
     }
 
@@ -358,8 +359,9 @@ impl Bodies {
         }
         self.clock[0] += h;
         let time = self.clock[0];
-        if let Some(world) = &mut self.world {
-            world.step(h, &mut self.bodies, |body| body.script(time));
+        match &mut self.world {
+            Some(world) => world.step(h, &mut self.bodies, |body| body.script(time)),
+            None => self.bodies.iter_mut().for_each(|body| body.now.pose = body.script(time)),
         }
     }
 

@@ -176,9 +176,14 @@ fn a_script_turns_a_mesh_about_its_middle() {
     cube.points.iter_mut().for_each(|p| *p += shift);
     let shape = Shape::Mesh { points: cube.points, triangles: cube.triangles };
     let keys = vec![Key { time: -1.0, shift: Vec3::X, turn: Vec3::Y * (0.5 * PI) }];
-    let bodies = Bodies::new(vec![BodySpec::new("cube", shape).driven(Drive::Scripted(keys))], EARTH).unwrap();
-    assert!((bodies.middle(0) - shift - Vec3::X).length() < 1e-12, "it starts at its first key: {}", bodies.middle(0));
-    assert!((bodies.pose(0).turn * Vec3::Z - Vec3::X).length() < 1e-12);
+    let keys = [keys, vec![Key { time: 0.5, shift: Vec3::Y, turn: Vec3::ZERO }]].concat();
+    let mut bodies = Bodies::new(vec![BodySpec::new("cube", shape).driven(Drive::Scripted(keys))], EARTH).unwrap();
+    let first = bodies.middle(0) - shift;
+    assert!((first - Vec3::new(1.0, 2.0, 0.0) / 3.0).length() < 1e-12, "it starts where its keys have it: {first}");
+    assert!((bodies.pose(0).turn * Vec3::Z - turn(Vec3::Y * (PI / 6.0)) * Vec3::Z).length() < 1e-12);
+    bodies.drive(0.3, 0.3);
+    bodies.advance(0.3);
+    assert!((bodies.middle(0) - shift - Vec3::Y).length() < 1e-12 && bodies.pose(0).turn == Quat::IDENTITY);
 }
 
 /// A little of everything, thrown on a floor.

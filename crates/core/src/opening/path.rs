@@ -1,7 +1,8 @@
 //! A tear by hand: the edges along a line drawn on the material are opened, whatever the load.
 //!
 //! From the node nearest to each point of the line to the node nearest to the next, the cheapest way over edges, where
-//! an edge costs its length times 1 + (distance of its middle from the line / mean edge length)². Source: Phillips
+//! an edge costs its length times 1 + (distance of its middle from the line / mean edge length)². Nodes at the same place of the material
+//! are the lips of an earlier tear: the way leads across it for nothing. Source: Phillips
 //! 2008 §III.C.2 ("tears could easily be initiated manually").
 
 use crate::math::Vec2;
@@ -37,29 +38,44 @@ fn way(mesh: &Mesh, a: Vec2, b: Vec2) -> Vec<EdgeId> {
         let off = distance_to_line((mesh.uv(c) + mesh.uv(c.next())) * 0.5, a, b) / mean;
         mesh.edge_length(e) * (1.0 + off * off)
     };
-    let mut best: Vec<(f64, Option<(EdgeId, NodeId)>)> = vec![(f64::INFINITY, None); mesh.node_count()];
+    let (place, nodes) = places(mesh);
+    let mut best: Vec<(f64, Option<(EdgeId, usize)>)> = vec![(f64::INFINITY, None); nodes.len()];
+    let (start, goal) = (place[start.index()], place[goal.index()]);
     // Costs are not negative, so their bits are in the same order as their values.
     let mut queue = BinaryHeap::from([Reverse((0u64, start))]);
-    best[start.index()].0 = 0.0;
-    while let Some(Reverse((bits, n))) = queue.pop() {
-        if n == goal {
+    best[start].0 = 0.0;
+    while let Some(Reverse((bits, at))) = queue.pop() {
+        if at == goal {
             break;
         }
-        if f64::from_bits(bits) > best[n.index()].0 {
+        if f64::from_bits(bits) > best[at].0 {
             continue;
         }
-        for (e, _) in crate::criterion::star(mesh, n) {
-            let [p, q] = mesh.edge_nodes(e);
-            let to = if p == n { q } else { p };
+        for (e, _) in nodes[at].iter().flat_map(|&n| crate::criterion::star(mesh, n)) {
+            let [p, q] = mesh.edge_nodes(e).map(|n| place[n.index()]);
+            let to = if p == at { q } else { p };
             let total = f64::from_bits(bits) + cost(e);
-            if total < best[to.index()].0 {
-                best[to.index()] = (total, Some((e, n)));
+            if total < best[to].0 {
+                best[to] = (total, Some((e, at)));
                 queue.push(Reverse((total.to_bits(), to)));
             }
         }
     }
-    let back = |(_, from): &(EdgeId, NodeId)| best[from.index()].1;
-    std::iter::successors(best[goal.index()].1, back).map(|(e, _)| e).collect()
+    let back = |(_, from): &(EdgeId, usize)| best[*from].1;
+    std::iter::successors(best[goal].1, back).map(|(e, _)| e).collect()
+}
+
+/// The place of every node, and the nodes of every place: those with the same material coordinates.
+fn places(mesh: &Mesh) -> (Vec<usize>, Vec<Vec<NodeId>>) {
+    let bits = |n: NodeId| mesh.node_uv(n).to_array().map(f64::to_bits);
+    let mut order: Vec<NodeId> = mesh.nodes().collect();
+    order.sort_by_key(|&n| (bits(n), n));
+    let nodes: Vec<Vec<NodeId>> = order.chunk_by(|&a, &b| bits(a) == bits(b)).map(<[NodeId]>::to_vec).collect();
+    let mut place = vec![0; mesh.node_count()];
+    for (at, nodes) in nodes.iter().enumerate() {
+        nodes.iter().for_each(|n| place[n.index()] = at);
+    }
+    (place, nodes)
 }
 
 #[cfg(test)]
@@ -76,5 +92,16 @@ mod tests {
         // Below the line: 0.5 · 0.25 + 0.5 · 0.6 = 0.425; the edges wander by less than half a spacing about it.
         assert_eq!(areas.len(), 2);
         assert!((areas[1] - 0.425).abs() < 0.025, "{areas:?}");
+    }
+
+    #[test]
+    fn a_line_goes_on_across_earlier_tears() {
+        let mut mesh = generate::grid(Vec2::ONE, [13, 13]).unwrap();
+        for x in [0.25, 0.5, 0.75] {
+            open_path(&mut mesh, &[Vec2::new(x, 0.0), Vec2::new(x, 1.0)], &mut ChangeLog::new());
+        }
+        open_path(&mut mesh, &[Vec2::new(0.0, 0.5), Vec2::new(1.0, 0.5)], &mut ChangeLog::new());
+        mesh.check().unwrap();
+        assert_eq!(pieces(&mesh).areas.len(), 8);
     }
 }
