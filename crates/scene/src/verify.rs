@@ -164,7 +164,7 @@ fn look(frame: &Frame, solids: &[Solid]) -> Option<BadFrame> {
         }
     }
     let wrong = !pairs.is_empty() || !bodies.is_empty();
-    wrong.then(|| BadFrame { frame: frame.index, time: frame.time, itself: pairs.len(), bodies, first })
+    wrong.then_some(BadFrame { frame: frame.index, time: frame.time, itself: pairs.len(), bodies, first })
 }
 
 fn vector(p: [f32; 3]) -> DVec3 {
