@@ -5,11 +5,13 @@
     nice python3 tools/ccd_check.py [random queries] [nasty queries]
 
 No collision may be missed: where ipctk (tight inclusion, no separation) finds one, so must we, and not later than it does up to its own
-tolerance. Where ipctk finds none and we do, that is a false alarm; there may be less than one in a hundred.
+tolerance. Where we find one and there is none, that is a false alarm; there may be less than one in a hundred.
 
 ipctk takes minutes or all the memory for some degenerate queries. So it runs in processes of its own that are ended when they don't get on, and it may look at
 fewer boxes for nasty queries; then it answers too early, or finds a collision where there is none. Where it gave up, and where we don't agree with
-it, a third one decides (`advance`): time goes on by distance over speed, as long as the distance is more than 1e-11. Those are counted apart.
+it, a third one decides (`advance`): time goes on by distance over speed, as long as the distance is more than 1e-11. Those are counted apart. So a false alarm is one where
+the two stay farther apart than that. Nasty queries that are 1e-15 off a contact are collisions for us, whose answer must hold for rounded corners, and often none for ipctk:
+"only we find".
 """
 
 import multiprocessing

@@ -57,7 +57,7 @@ impl Run {
         let mut reader = open_cache(folder)?;
         if reader.path().extension().is_some_and(|e| e == "part") {
             bail!(
-                "{}: the run is not finished\n       finish it with `ripstop run --resume`, then verify it",
+                "{}: the run is not finished\n       finish it with `ripstop run SCENE --resume`, then verify it",
                 reader.path().display()
             );
         }
@@ -82,11 +82,8 @@ fn line(bad: &BadFrame) -> String {
             parts.push(format!("{} with `{}`", body.crossings, body.name));
         }
         if body.inside > 0 {
-            parts.push(format!(
-                "{} inside `{}`",
-                if body.inside == 1 { "a piece".into() } else { format!("{} pieces", body.inside) },
-                body.name
-            ));
+            let pieces = if body.inside == 1 { "piece" } else { "pieces" };
+            parts.push(format!("{} {pieces} inside `{}`", body.inside, body.name));
         }
     }
     let first = bad.first.as_ref().map_or(String::new(), |first| {

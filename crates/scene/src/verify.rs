@@ -164,7 +164,7 @@ fn look(frame: &Frame, solids: &[Solid]) -> Option<BadFrame> {
         }
     }
     let wrong = !pairs.is_empty() || !bodies.is_empty();
-    wrong.then(|| BadFrame { frame: frame.index, time: frame.time, itself: pairs.len(), bodies, first })
+    wrong.then_some(BadFrame { frame: frame.index, time: frame.time, itself: pairs.len(), bodies, first })
 }
 
 fn vector(p: [f32; 3]) -> DVec3 {
@@ -192,7 +192,9 @@ fn pieces(topology: &Topology) -> impl Iterator<Item = usize> {
             let (one, two) = (root(&mut parent, one), root(&mut parent, two));
             parent[one.max(two) as usize] = one.min(two);
         }
-        [a, b, c].map(|node| used[*node as usize] = true);
+        for node in [a, b, c] {
+            used[*node as usize] = true;
+        }
     }
     (0..parent.len()).filter(move |n| used[*n] && parent[*n] as usize == *n)
 }

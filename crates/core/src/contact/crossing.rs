@@ -61,7 +61,8 @@ impl Plane {
 /// Where a triangle goes through a plane, given the heights of its corners above it; nothing unless it has corners on both sides.
 fn stretch(corners: [Vec3; 3], heights: [f64; 3]) -> Option<[Vec3; 2]> {
     let (low, high) = heights.iter().fold((0.0f64, 0.0f64), |(low, high), h| (low.min(*h), high.max(*h)));
-    if !(low < 0.0 && high > 0.0) {
+    let both_sides = low < 0.0 && high > 0.0;
+    if !both_sides {
         return None;
     }
     // Either one corner in the plane and an edge through it, or two edges.
@@ -70,7 +71,7 @@ fn stretch(corners: [Vec3; 3], heights: [f64; 3]) -> Option<[Vec3; 2]> {
         let ([a, b], [from, to]) = ([corners[k], corners[(k + 1) % 3]], [heights[k], heights[(k + 1) % 3]]);
         let end = if from == 0.0 {
             a
-        } else if from * to < 0.0 {
+        } else if (from < 0.0 && to > 0.0) || (from > 0.0 && to < 0.0) {
             a + (b - a) * (from / (from - to))
         } else {
             continue;
@@ -120,7 +121,8 @@ pub fn triangles_cross(first: [Vec3; 3], second: [Vec3; 3], touching: f64) -> bo
 pub fn edge_crosses([p, q]: [Vec3; 2], triangle: [Vec3; 3], touching: f64) -> bool {
     let plane = Plane::new(triangle);
     let (from, to) = (plane.height(p, touching), plane.height(q, touching));
-    if !(from * to < 0.0) {
+    let both_sides = (from < 0.0 && to > 0.0) || (from > 0.0 && to < 0.0);
+    if !both_sides {
         return false;
     }
     let x = p + (q - p) * (from / (from - to));
