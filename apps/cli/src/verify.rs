@@ -3,7 +3,8 @@
 use crate::pictures::open_cache;
 use crate::{End, say};
 use anyhow::{Result, bail};
-use ripstop_scene::verify::{BadFrame, Totals, verify as look};
+use ripstop_scene::cache::BodySurface;
+use ripstop_scene::verify::{BadFrame, Solid, Totals, verify as look};
 use std::path::{Path, PathBuf};
 
 /// Bad frames that are told one by one.
@@ -63,7 +64,9 @@ impl Run {
         }
         let name = reader.header().scene.clone();
         let mut bad = Vec::new();
-        let totals = look(&mut reader, &[], &mut |frame| bad.push(frame))?;
+        let solid = |body: BodySurface| Solid::new(body.name, &body.points, body.triangles);
+        let solids: Vec<Solid> = reader.bodies()?.into_iter().map(solid).collect();
+        let totals = look(&mut reader, &solids, &mut |frame| bad.push(frame))?;
         Ok(Self { name, totals, bad })
     }
 }

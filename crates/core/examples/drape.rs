@@ -47,22 +47,26 @@ fn main() {
         let mut potentials = model::membrane(&fabric, Elasticity::of(&fabric), &cloth);
         potentials.extend(model::Surroundings::default().loads(&cloth));
         let integrator: Box<dyn Integrator> = match how {
-            "implicit" => Box::new(Implicit::new(ImplicitSettings { newton: std::env::var("NEWTON").map_or(1, |w| w.parse().unwrap()), ..ImplicitSettings::default() })),
+            "implicit" => Box::new(Implicit::new(ImplicitSettings {
+                newton: std::env::var("NEWTON").map_or(1, |w| w.parse().unwrap()),
+                ..ImplicitSettings::default()
+            })),
             _ => Box::new(Xpbd::default()),
         };
         let h = 1.0 / std::env::var("HZ").map_or(60.0, |w| w.parse().unwrap());
         let mut simulation = Simulation::boxed(cloth, potentials, integrator, h);
         if contact {
-            let drive = if mass > 0.0 {
-                Drive::Free { mass, velocity: Vec3::ZERO, spin: Vec3::ZERO }
-            } else {
-                Drive::Fixed
-            };
+            let drive =
+                if mass > 0.0 { Drive::Free { mass, velocity: Vec3::ZERO, spin: Vec3::ZERO } } else { Drive::Fixed };
             let ball = BodySpec::new("ball", Shape::Ball { radius: 0.2 }).driven(drive);
             let floor = BodySpec::new("floor", Shape::Plane).at(Pose::at(Vec3::new(0.0, -0.7, 0.0)));
             let bodies = Bodies::new(vec![ball, floor], Vec3::new(0.0, -9.81, 0.0)).unwrap();
-            let settings =
-                ContactSettings { thickness: fabric.thickness, friction: std::env::var("MU").map_or(0.4, |w| w.parse().unwrap()), stiffness: fabric.stretch, on_itself: true };
+            let settings = ContactSettings {
+                thickness: fabric.thickness,
+                friction: std::env::var("MU").map_or(0.4, |w| w.parse().unwrap()),
+                stiffness: fabric.stretch,
+                on_itself: true,
+            };
             simulation = simulation.with_bodies(bodies).contact(settings);
         }
         let mut clock = Clock { stage: Stage::Drive, since: Instant::now(), seconds: [0.0; 8] };
@@ -74,8 +78,24 @@ fn main() {
                 let strain = c.mesh.edges().map(|e| c.total_strain(e)).fold(0.0, f64::max);
                 let worst = c.mesh.edges().max_by(|a, b| c.total_strain(*a).total_cmp(&c.total_strain(*b))).unwrap();
                 let [wa, wb] = c.mesh.edge_nodes(worst);
-                println!("worst {:?} {:?} {:?} {:?} r {} {} rest {}", c.x[wa], c.v[wa], c.x[wb], c.v[wb], c.x[wa].length(), c.x[wb].length(), c.rest[worst]);
-                for row in simulation.contacts().rows() { if row.nodes.iter().zip(row.weights).any(|(&n, w)| w != 0.0 && (n == wa.0 || n == wb.0)) { println!("  row {:?} w {:.2?} n {:.3?} gap {:.5} before {:.2e} d {:.5} f {}", row.nodes, row.weights, row.normal, row.gap, row.before.0, row.distance, row.feature); } }
+                println!(
+                    "worst {:?} {:?} {:?} {:?} r {} {} rest {}",
+                    c.x[wa],
+                    c.v[wa],
+                    c.x[wb],
+                    c.v[wb],
+                    c.x[wa].length(),
+                    c.x[wb].length(),
+                    c.rest[worst]
+                );
+                for row in simulation.contacts().rows() {
+                    if row.nodes.iter().zip(row.weights).any(|(&n, w)| w != 0.0 && (n == wa.0 || n == wb.0)) {
+                        println!(
+                            "  row {:?} w {:.2?} n {:.3?} gap {:.5} before {:.2e} d {:.5} f {}",
+                            row.nodes, row.weights, row.normal, row.gap, row.before.0, row.distance, row.feature
+                        );
+                    }
+                }
                 let lowest = c.x.iter().map(|x| x.y).fold(f64::INFINITY, f64::min);
                 let rows = simulation.contacts().rows();
                 let own = rows.iter().filter(|row| row.body == u32::MAX).count();
@@ -96,7 +116,11 @@ fn main() {
             .filter(|(_, s)| *s > 0.0)
             .map(|(stage, s)| format!("{} {:.1}", stage.name(), 1e3 * s / frames as f64))
             .collect();
-        println!("contact {contact}: {} ms per frame; all {:.1}", each.join(", "), 1e3 * clock.seconds.iter().sum::<f64>() / frames as f64);
+        println!(
+            "contact {contact}: {} ms per frame; all {:.1}",
+            each.join(", "),
+            1e3 * clock.seconds.iter().sum::<f64>() / frames as f64
+        );
         if contact && let Ok(path) = std::env::var("OBJ") {
             let c = simulation.cloth();
             let mut text = String::new();

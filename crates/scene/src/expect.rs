@@ -76,7 +76,6 @@ pub struct BodyEnd {
     pub speed: Option<Range>,
 }
 
-
 /// `[together]`: what the variants of a scene promise together.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

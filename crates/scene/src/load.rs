@@ -4,13 +4,13 @@ use crate::error::SceneError;
 use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
 use crate::variant::Parts;
+use ripstop::contact::ContactSettings;
 use ripstop::grip::{Grip, Key};
 use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiImplicit, Xpbd};
 use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
 use ripstop::tear::{HandTear, Hem, Resistance, StrengthMap, Tearing};
-use ripstop::contact::ContactSettings;
 use ripstop::{Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
 

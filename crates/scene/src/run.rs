@@ -15,9 +15,9 @@ use crate::tally::{Tally, plastic_strains};
 use crate::variant::{Part, Parts};
 use crate::whole::write_whole;
 use crate::{body, cache, export};
+use ripstop::contact::crossing;
 use ripstop::mesh::{Id, pieces};
 use ripstop::tear::{Cause, Event};
-use ripstop::contact::crossing;
 use ripstop::{Simulation, Stage, StepError, Vec3, Watch};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -291,7 +291,8 @@ pub fn run(
         output = Output::resume(&options.folder, checkpoint.lengths)?;
     } else {
         let header = CacheHeader { scene: name.into(), frames_per_second: scene.time.fps };
-        output = Output::create(&options.folder, header, &simulation, &body::surfaces(simulation.bodies(), &scene.body))?;
+        output =
+            Output::create(&options.folder, header, &simulation, &body::surfaces(simulation.bodies(), &scene.body))?;
         (tally, first) = (Tally::new(&simulation), 0);
     }
     kept.write(&options.folder).map_err(|(path, e)| file_error(&path)(e))?;

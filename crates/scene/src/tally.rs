@@ -1,7 +1,7 @@
 //! What is counted while a run goes on: the raw material of summaries and expectations. Part of a checkpoint.
 
-use ripstop::mesh::{EdgeId, NodeId, pieces};
 use ripstop::contact::Report;
+use ripstop::mesh::{EdgeId, NodeId, pieces};
 use ripstop::{Cloth, Simulation, Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 

@@ -104,7 +104,9 @@ impl Field {
         edges.resize(self.edges.len(), u32::MAX);
         for (f, face) in self.faces.iter_mut().enumerate() {
             for k in 0..3 {
-                for (asked, bit) in [(&mut points[face.points[k] as usize], k), (&mut edges[face.edges[k] as usize], 3 + k)] {
+                for (asked, bit) in
+                    [(&mut points[face.points[k] as usize], k), (&mut edges[face.edges[k] as usize], 3 + k)]
+                {
                     if *asked == u32::MAX {
                         *asked = f as u32;
                         face.owns |= 1 << bit;
@@ -143,7 +145,9 @@ impl Field {
             Pair::PointFace(p, f) => (self.face_of.0[p as usize], f),
             Pair::EdgeEdge(e, f) => (self.face_of.1[e as usize], self.face_of.1[f as usize]),
         };
-        let middle = |f: u32| self.faces.get(f as usize).map(|face| face.points.iter().map(|&p| self.start[p as usize]).sum::<Vec3>());
+        let middle = |f: u32| {
+            self.faces.get(f as usize).map(|face| face.points.iter().map(|&p| self.start[p as usize]).sum::<Vec3>())
+        };
         (middle(a)? - middle(b)?).try_normalize()
     }
 
@@ -161,7 +165,9 @@ impl Field {
     pub fn foresee(&mut self, v: &[Vec3], bodies: &Bodies, h: f64) {
         let Self { start, now, body_of, body_points, .. } = self;
         now.clear();
-        now.extend(start[..*body_points].iter().zip(&*body_of).map(|(x, &b)| *x + bodies.velocity_at(b as usize, *x) * h));
+        now.extend(
+            start[..*body_points].iter().zip(&*body_of).map(|(x, &b)| *x + bodies.velocity_at(b as usize, *x) * h),
+        );
         now.extend(start[*body_points..].iter().zip(v).map(|(x, v)| *x + *v * h));
     }
 

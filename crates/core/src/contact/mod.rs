@@ -17,7 +17,7 @@
 //! Source: Bridson, Fedkiw, Anderson 2002 (repulsion, impulses, zones), which Bartels 2014 and Metaaphanon 2009 describe; Karaöz 2015 §2.6 (when corners meet).
 //! Deviations: repulsion is in the integrators instead of after them; times of contact by inclusion instead of a cubic ([`ccd`]).
 //!
-//! Limits: pairs nearer than 10⁻⁹ m, as the two lips of a fresh tear are, are pushed apart along the line between their triangles, and can be stopped on their way only once they have parted.
+//! Limits: pairs nearer than 10⁻⁹ m, as the two lips of a fresh tear are, are kept and pushed apart along the line between their triangles, which is not always the shortest way.
 
 pub mod ccd;
 pub mod crossing;
@@ -180,8 +180,7 @@ impl Contacts {
         for (b, body) in bodies.iter().enumerate() {
             for &(node, at) in &body.ties {
                 let place = bodies.pose(b).apply(at);
-                let mut row =
-                    Row::new([node.0; 4], [1.0, 0.0, 0.0, 0.0], (b as u32, -1.0, place - bodies.middle(b)));
+                let mut row = Row::new([node.0; 4], [1.0, 0.0, 0.0, 0.0], (b as u32, -1.0, place - bodies.middle(b)));
                 row.tie = Some(cloth.x[node] - place);
                 row.stiffness = TIE;
                 self.rows.push(row);
@@ -239,7 +238,8 @@ impl Contacts {
                 row.friction = settings.friction;
                 row.stiffness = settings.stiffness;
                 if row.body != NOBODY {
-                    row.friction = bodies.get(row.body as usize).and_then(|body| body.friction).unwrap_or(settings.friction);
+                    row.friction =
+                        bodies.get(row.body as usize).and_then(|body| body.friction).unwrap_or(settings.friction);
                     // A body must be able to rest on one place.
                     let lightness = twists[row.body as usize].lightness;
                     if lightness > 0.0 {
@@ -250,7 +250,9 @@ impl Contacts {
                 row.before = known.map_or((0.0, Vec3::ZERO), |at| (memory[at].push, memory[at].drag));
                 // What is pressed is pushed back as hard as before, and thickness that is missing at the start is made up for slowly.
                 let slowly = 0.02 * *thickness;
-                row.soft_gap = row.gap.max(row::pressed(row.stiffness, *thickness, row.before.0) - slowly);
+                let now = row.gap + *thickness;
+                row.soft_thickness = thickness.min(row::fitting(row.stiffness, row.before.0, now) + slowly);
+                row.soft_gap = now - row.soft_thickness;
                 row.gap = row.gap.max(-row.before.0 / row.stiffness - slowly);
                 row.thickness = *thickness;
                 list.push((pair, row));
@@ -267,7 +269,11 @@ impl Contacts {
         let point = |pair: Pair| if let Pair::PointFace(point, _) = pair { Some(point) } else { None };
         for group in all.chunk_by(|a, b| point(a.0).is_some() && point(a.0) == point(b.0)) {
             for (k, (pair, row)) in group.iter().enumerate() {
-                if !group.iter().enumerate().any(|(other, entry)| other != k && covers(field, entry, &(*pair, *row), other < k)) {
+                if !group
+                    .iter()
+                    .enumerate()
+                    .any(|(other, entry)| other != k && covers(field, entry, &(*pair, *row), other < k))
+                {
                     self.keys.push(*pair);
                     self.rows.push(*row);
                 }
@@ -305,7 +311,7 @@ impl Contacts {
     /// Ends a part of an implicit step of `h` [s], at whose end the cloth has arrived.
     pub fn settle(&mut self, cloth: &mut Cloth, h: f64) {
         if !self.rows.is_empty() {
-            self.predictor.settle(&mut self.rows, &mut self.bodies, &cloth.v);
+            self.predictor.settle(&mut self.rows, &mut self.bodies);
         }
         // What the system found is left to be, unless it is no longer thickness that keeps things apart.
         self.relax(cloth, h, 0.5);

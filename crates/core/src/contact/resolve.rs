@@ -8,7 +8,7 @@
 //!
 //! Velocities change by what positions do, over the step.
 //!
-//! Two things are kept apart by a tenth of the thickness, or by half of what they had at the beginning. Pairs nearer than a nanometre at the beginning are not looked at.
+//! Two things are kept apart by a tenth of the thickness, or by half of what they had at the beginning. Pairs nearer than a nanometre at the beginning, as the lips of a fresh tear are, may not come nearer along the line between their triangles.
 //!
 //! Source: Bridson, Fedkiw, Anderson 2002 §§6–7; Provot 1997 (zones). Deviation: impulses stop at the time of contact, not by the velocity of the whole step.
 
@@ -135,7 +135,7 @@ impl Resolver {
             list.clear();
             for (&pair, &apart) in pairs.iter().zip(apart) {
                 let corners = field.corners(pair);
-                if f64::from(apart) < TOUCHING || !corners.iter().any(|&p| moved[p as usize]) {
+                if !corners.iter().any(|&p| moved[p as usize]) {
                     continue;
                 }
                 if let Some(time) = meet(field, pair, corners, f64::from(apart), gap) {
@@ -172,7 +172,8 @@ impl Resolver {
             });
             let at: [Vec3; 4] = std::array::from_fn(|k| start[k] + (end[k] - start[k]) * hit.time);
             let (weights, apart) = nearest(hit.pair, at);
-            let Some(normal) = apart.try_normalize() else { continue };
+            let beside = if hit.time == 0.0 { side(field, hit.pair, corners) } else { None };
+            let Some(normal) = beside.or_else(|| apart.try_normalize()) else { continue };
             let gone: Vec3 = (0..4).map(|k| (end[k] - start[k]) * weights[k]).sum();
             let along = normal.dot(gone);
             if along >= 0.0 {
@@ -295,7 +296,8 @@ impl Resolver {
                     let b = (i - nodes) as usize;
                     if bodies.inertia(b).0 > 0.0 {
                         let before = bodies.pose_before(b);
-                        let pose = Pose { place: motion.apply(before.place), turn: (motion.turn * before.turn).normalize() };
+                        let pose =
+                            Pose { place: motion.apply(before.place), turn: (motion.turn * before.turn).normalize() };
                         bodies.set_pose(b, pose);
                         nudges[b].any = true;
                     }
@@ -314,6 +316,12 @@ pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) 
     let gone: [Vec3; 4] = std::array::from_fn(|k| to[k] - from[k]);
     let mean = (gone[0] + gone[1] + gone[2] + gone[3]) * 0.25;
     let far = gone.map(|u| (u - mean).length());
+    if apart < TOUCHING {
+        // No distance that could be kept: only nearer they must not come.
+        let (weights, _) = nearest(pair, from);
+        let nearer = -(0..4).map(|k| gone[k] * weights[k]).sum::<Vec3>().dot(field.beside(pair)?);
+        return (nearer > TOUCHING).then_some(0.0);
+    }
     let gap = gap.min(0.5 * apart);
     let nearer = match pair {
         Pair::PointFace(..) => far[0] + far[1].max(far[2]).max(far[3]),
@@ -328,6 +336,12 @@ pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) 
         Pair::PointFace(..) => ccd::point_triangle(&from, &to, query),
         Pair::EdgeEdge(..) => ccd::edge_edge(&from, &to, query),
     }
+}
+
+/// Which way two things lie apart that touch at the beginning of the step.
+fn side(field: &Field, pair: Pair, corners: [u32; 4]) -> Option<Vec3> {
+    let (_, apart) = nearest(pair, corners.map(|p| field.start[p as usize]));
+    if apart.length() < TOUCHING { field.beside(pair) } else { None }
 }
 
 /// A rigid motion from the beginning of the step: x ← turn·(x − from) + to.

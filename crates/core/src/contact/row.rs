@@ -45,8 +45,10 @@ pub struct Row {
     pub normal: Vec3,
     /// Distance minus thickness at the beginning of the step [m]; for a tie not used.
     pub gap: f64,
-    /// The same for the law of [`Predictor`], which is softer [m].
+    /// The same for the law of [`Predictor`], which is softer, and the thickness of that law [m].
     pub soft_gap: f64,
+    /// See [`Self::soft_gap`].
+    pub soft_thickness: f64,
     /// Distance of the two at the beginning of the step, or where they would meet [m].
     pub distance: f64,
     /// Of a point and a triangle: which corners of the triangle the point is nearest to, bit by bit.
@@ -85,6 +87,7 @@ impl Row {
             normal: Vec3::ZERO,
             gap: 0.0,
             soft_gap: 0.0,
+            soft_thickness: 0.0,
             distance: 0.0,
             feature: 0,
             stiffness: 0.0,
@@ -353,11 +356,16 @@ fn press(k: f64, thickness: f64, c: f64) -> (f64, f64) {
     }
 }
 
-/// Where that force is `force` [N].
-pub fn pressed(k: f64, thickness: f64, force: f64) -> f64 {
-    let soft = 0.5 * thickness;
-    if force >= k * soft { -force / k } else { soft - (4.0 * soft * force / k).sqrt() }
+/// The thickness with which that force is `force` [N] at a distance [m].
+pub fn fitting(k: f64, force: f64, distance: f64) -> f64 {
+    // distance = 3/2 t − √(2 t force / k) where it is smooth, t − force / k below.
+    let root = (2.0 * force / k).sqrt();
+    let smooth = (root + (root * root + 6.0 * distance).sqrt()) / 3.0;
+    if force < 0.5 * k * smooth * smooth { smooth * smooth } else { distance + force / k }
 }
+
+/// Dashpot over spring of thickness, in steps.
+const CALM: f64 = 2.0;
 
 /// A row as a spring in an implicit system.
 struct Stiff {
@@ -390,6 +398,8 @@ struct Inside {
 pub struct Predictor {
     stiff: Vec<Stiff>,
     inside: Vec<Inside>,
+    /// Impulses that nodes have got from the lines that were solved with [N·s].
+    given: Vec<Vec3>,
     h: f64,
 }
 
@@ -405,6 +415,7 @@ impl Predictor {
     pub fn link(&mut self, rows: &[Row], bodies: &[Twist], v: &[Vec3], h: f64) {
         self.h = h;
         self.stiff.clear();
+        self.given.clear();
         self.inside.clear();
         for body in bodies {
             let mut mass = [[0.0; 6]; 6];
@@ -448,7 +459,7 @@ impl Predictor {
                 continue;
             }
             let c = row.soft_gap + row.normal.dot(row.was + relative * h);
-            let (push, k) = press(row.stiffness, row.thickness, c);
+            let (push, k) = press(row.stiffness, row.soft_thickness, c);
             stiff.on = k > 0.0;
             if !stiff.on {
                 continue;
@@ -457,7 +468,7 @@ impl Predictor {
             let across = Mat3::IDENTITY - along;
             let slip = row.tangent(relative) * h;
             // By the push of before: friction that follows the push within a step drives it on, and nothing settles.
-            let held = press(row.stiffness, row.thickness, row.soft_gap).0;
+            let held = press(row.stiffness, row.soft_thickness, row.soft_gap).0;
             let limit = row.friction * if row.before.0 > 0.0 { row.before.0 } else { held };
             let held = row.tangent(row.before.1).clamp_length_max(limit) - slip * k;
             let (drag, give) = if limit == 0.0 {
@@ -468,8 +479,10 @@ impl Predictor {
                 let unit = held / held.length();
                 (unit * limit, (across - outer(unit, unit)) * (k * limit / held.length()))
             };
-            stiff.k = along * k + give;
-            stiff.force = row.normal * push + drag + stiff.k * relative * h;
+            // Nothing bounces: what comes or goes along the normal is slowed down by a dashpot of some steps.
+            let slowed = CALM * k * h * row.normal.dot(relative);
+            stiff.k = along * ((1.0 + CALM) * k) + give;
+            stiff.force = row.normal * (push - slowed) + drag + stiff.k * relative * h;
         }
         self.factor(rows);
     }
@@ -565,10 +578,20 @@ impl Predictor {
         }
     }
 
-    /// Ends the part: rows and bodies take the impulses that nodes have got, from which relaxation goes on.
-    pub fn settle(&self, rows: &mut [Row], bodies: &mut [Twist], v: &[Vec3]) {
-        let outcome = self.outcome(rows, bodies, v);
-        for (row, impulse) in rows.iter_mut().zip(outcome) {
+    /// Notes what nodes have got if their velocities are `v`: before the lines are drawn anew, or momentum would be lost. Returns what was noted before.
+    pub fn note(&mut self, rows: &[Row], bodies: &[Twist], v: &[Vec3]) -> Vec<Vec3> {
+        let given = self.outcome(rows, bodies, v);
+        std::mem::replace(&mut self.given, given)
+    }
+
+    /// Goes back to what was noted before.
+    pub fn take_back(&mut self, given: Vec<Vec3>) {
+        self.given = given;
+    }
+
+    /// Ends the part: rows and bodies take the impulses that nodes have got.
+    pub fn settle(&self, rows: &mut [Row], bodies: &mut [Twist]) {
+        for (row, &impulse) in rows.iter_mut().zip(&self.given) {
             row.taken = impulse;
             if let Some(body) = bodies.get_mut(row.body as usize) {
                 body.kick(impulse * row.sign, row.arm);
@@ -612,3 +635,31 @@ impl Coupling for Linked<'_> {
     }
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fitting_thickness_gives_the_force_at_the_distance() {
+        for (force, distance) in [(1e-4, 1e-3), (0.3, 1e-3), (5.0, 1e-3), (40.0, 1e-4), (0.0, 2e-3), (1e-3, 1e-9)] {
+            let thickness = fitting(2000.0, force, distance);
+            let (found, slope) = press(2000.0, thickness, distance - thickness);
+            assert!((found - force).abs() < 1e-6 * (1e-3 + force), "{force} N at {distance} m: {found} N");
+            assert!(slope >= 0.0);
+        }
+    }
+
+    #[test]
+    fn a_factored_system_solves() {
+        let mut a = [[0.0; 6]; 6];
+        for (i, row) in a.iter_mut().enumerate() {
+            for (j, value) in row.iter_mut().enumerate() {
+                *value = if i == j { 4.0 + i as f64 } else { 1.0 / (1.0 + (i + j) as f64) };
+            }
+        }
+        let x = [1.0, -2.0, 0.5, 3.0, -1.0, 0.25];
+        let b: [f64; 6] = std::array::from_fn(|i| (0..6).map(|j| a[i][j] * x[j]).sum());
+        let found = Six::factor(a).solve(b);
+        assert!(found.iter().zip(x).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+    }
+}

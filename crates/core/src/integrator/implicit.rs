@@ -176,7 +176,7 @@ impl Implicit {
         let mut free = std::mem::take(&mut self.v_best);
         let mut total = std::mem::take(&mut self.x_trial);
         let mut kept = std::mem::take(&mut self.force);
-        let mut best = f64::INFINITY;
+        let (mut best, mut given) = (f64::INFINITY, Vec::new());
         free.clear();
         free.extend_from_slice(&self.residual);
         total.fill(Vec3::ZERO);
@@ -197,6 +197,7 @@ impl Implicit {
             } else if size > best {
                 // Worse than before: back to that.
                 total.copy_from_slice(&kept);
+                predictor.take_back(given);
                 break;
             } else if size <= 2.0 * goal {
                 break;
@@ -209,6 +210,7 @@ impl Implicit {
             add_scaled(&mut total, 1.0, &self.change);
             let (total, v) = (&total, &cloth.v);
             parallel::for_each(&mut self.v_trial, |i, trial| *trial = v.as_ref()[i] + total[i]);
+            given = predictor.note(rows, bodies, &self.v_trial);
             if round + 1 < ROUNDS {
                 predictor.redraw(rows, bodies, &self.v_trial);
             }
@@ -218,7 +220,14 @@ impl Implicit {
     }
 
     /// residual = −R for velocities v + `share` · change, which are left in `v_trial`.
-    fn remain(&mut self, cloth: &Cloth, forces: &mut Forces, contacts: &mut Contacts, (v, share): (&[Vec3], f64), h: f64) {
+    fn remain(
+        &mut self,
+        cloth: &Cloth,
+        forces: &mut Forces,
+        contacts: &mut Contacts,
+        (v, share): (&[Vec3], f64),
+        h: f64,
+    ) {
         let (change, x) = (&self.change, &cloth.x);
         parallel::for_each_pair(&mut self.x_trial, &mut self.v_trial, |i, x_trial, v_trial| {
             *v_trial = v[i] + change[i] * share;
@@ -272,6 +281,8 @@ impl Implicit {
         if left > goal && self.unfinished.is_none_or(|worst| worst.residual < share) {
             self.unfinished = Some(Unsolved { iterations: self.settings.newton, residual: share });
         }
+        let (predictor, rows, bodies) = contacts.predictor();
+        predictor.note(rows, bodies, &v);
         cloth.v.copy_from_slice(&v);
         self.v_best = v;
     }
