@@ -27,6 +27,22 @@ fn keeps_its_promises(group: &str) {
         let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
         println!("{out}{err}");
         assert!(run.status.success(), "{}: {}\n{out}{err}", file.display(), run.status);
+        if group == "contact" {
+            nothing_crosses(&folder.path().join("out"));
+        }
+    }
+}
+
+/// `ripstop verify` finds nothing in a run, or in any of its variants.
+fn nothing_crosses(folder: &Path) {
+    let variants: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    let runs = variants.iter().filter(|p| p.join("frames.bin").exists()).map(PathBuf::as_path);
+    let runs: Vec<&Path> = if folder.join("frames.bin").exists() { vec![folder] } else { runs.collect() };
+    assert!(!runs.is_empty(), "{} has a run", folder.display());
+    for run in runs {
+        let verify = Command::new(env!("CARGO_BIN_EXE_ripstop")).arg("verify").arg(run).output().unwrap();
+        let (out, err) = (String::from_utf8_lossy(&verify.stdout), String::from_utf8_lossy(&verify.stderr));
+        assert!(verify.status.success(), "{}\n{out}{err}", run.display());
     }
 }
 
@@ -48,4 +64,9 @@ fn bartels() {
 #[test]
 fn karaoz() {
     keeps_its_promises("karaoz");
+}
+
+#[test]
+fn contact() {
+    keeps_its_promises("contact");
 }

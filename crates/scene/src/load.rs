@@ -4,10 +4,10 @@ use crate::error::SceneError;
 use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
 use crate::variant::Parts;
-use ripstop::contact::ContactSettings;
+use ripstop::contact::{ContactSettings, crossing};
 use ripstop::grip::{Grip, Key};
 use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiImplicit, Xpbd};
-use ripstop::mesh::{Column, Mesh, MeshError, NodeId, generate};
+use ripstop::mesh::{Column, FaceId, Id, Mesh, MeshError, NodeId, generate, pieces};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Opening, Plane, Snap};
 use ripstop::tear::{HandTear, Hem, Resistance, StrengthMap, Tearing};
@@ -93,9 +93,47 @@ impl Scene {
         let mut warnings = stable(source, name, h, simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
         let bodies = simulation.bodies();
+        if simulation.contacts().is_on() {
+            self.nothing_crosses(source, &simulation, &mut warnings)?;
+        }
         warnings.extend(bodies.iter().filter_map(|b| Some(format!("body `{}`: {}", b.name, b.warning.as_ref()?))));
         let frame_count = (self.time.duration * self.time.fps).round().max(1.0) as u32;
         Ok(Built { simulation, fabric, steps_per_frame, frame_count, warnings })
+    }
+
+    /// Nothing can be kept apart that is on both sides of something at the start.
+    fn nothing_crosses(
+        &self,
+        source: &Source,
+        simulation: &Simulation,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), SceneError> {
+        let (cloth, bodies) = (simulation.cloth(), simulation.bodies());
+        let (own, with) = crate::run::crossings_by(simulation);
+        let found = pieces(&cloth.mesh);
+        let first = |piece: usize| found.of_face.iter().position(|&of| of as usize == piece);
+        let faces = (0..found.areas.len()).filter_map(first).map(FaceId::new);
+        let firsts: Vec<NodeId> = faces.map(|f| cloth.mesh.face_nodes(f)[0]).collect();
+        for ((b, body), count) in bodies.iter().enumerate().zip(with) {
+            let pose = bodies.pose(b);
+            let local = |n: NodeId| crossing::inside(&body.surface.points, &body.surface.triangles, pose.local(cloth.x[n]));
+            // What doesn't cross the surface is wholly inside or wholly outside, piece by piece: a node of each tells.
+            let inside = body.surface.closed && count == 0 && firsts.iter().copied().any(local);
+            if count > 0 || inside {
+                let cause = match inside {
+                    true => format!("the cloth is inside body `{}` at the start", body.name),
+                    false => format!("body `{}` crosses the cloth in {count} places at the start", body.name),
+                };
+                let advice = "move one of them, by `place`: contact keeps things on the side where they begin";
+                return Err(source.fault(&["body", &b.to_string(), "place"], cause, advice));
+            }
+        }
+        if own > 0 && self.contact.is_none_or(|contact| contact.on_itself) {
+            warnings.push(format!(
+                "the cloth crosses itself in {own} places at the start; they stay crossed until something pulls them apart"
+            ));
+        }
+        Ok(())
     }
 
     fn mesh(&self, source: &Source) -> Result<(Mesh, Option<Column<NodeId, Vec3>>), SceneError> {

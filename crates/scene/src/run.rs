@@ -445,15 +445,20 @@ const TOUCHING: f64 = 1e-9;
 
 /// Pairs of triangles that cross, of the cloth with itself and with bodies.
 fn crossings(simulation: &Simulation) -> u64 {
+    let (own, bodies) = crossings_by(simulation);
+    (own + bodies.iter().sum::<usize>()) as u64
+}
+
+/// Pairs of triangles that cross: of the cloth with itself, and with each body.
+pub(crate) fn crossings_by(simulation: &Simulation) -> (usize, Vec<usize>) {
     let (cloth, bodies) = (simulation.cloth(), simulation.bodies());
     let faces: Vec<[u32; 3]> = cloth.mesh.faces().map(|f| cloth.mesh.face_nodes(f).map(|n| n.0)).collect();
-    let mut count = crossing::crossings(&cloth.x, &faces, TOUCHING).len();
-    for (b, body) in bodies.iter().enumerate() {
+    let with = bodies.iter().enumerate().map(|(b, body)| {
         let pose = bodies.pose(b);
         let points: Vec<Vec3> = body.surface.points.iter().map(|&p| pose.apply(p)).collect();
-        count += crossing::crossings_between(&cloth.x, &faces, &points, &body.surface.triangles, TOUCHING).len();
-    }
-    count as u64
+        crossing::crossings_between(&cloth.x, &faces, &points, &body.surface.triangles, TOUCHING).len()
+    });
+    (crossing::crossings(&cloth.x, &faces, TOUCHING).len(), with.collect())
 }
 
 fn frame(simulation: &Simulation, index: u32, topology: Arc<Topology>) -> Frame {
