@@ -137,6 +137,37 @@ fn numbers() {
 }
 
 #[test]
+fn integrators() {
+    let mut page = Page::default();
+    let mut refuse = |title: &str, table: &str| {
+        let folder = Folder::new();
+        folder.write("strip.toml", format!("{STRIP}\n[integrator.{table}\n"));
+        page.add(title, &folder.run(&["check", "strip.toml"]));
+        assert_eq!(folder.run(&["run", "strip.toml"]).status.code(), Some(2), "{title}");
+        assert!(!folder.has("out"), "{title}: a refused scene leaves no results");
+    };
+    refuse("no substeps", "xpbd]\nsubsteps = 0");
+    refuse("fewer than no substeps", "xpbd]\nsubsteps = -4");
+    refuse("part of a substep", "xpbd]\nsubsteps = 2.5");
+    refuse("substeps without end", "xpbd]\nsubsteps = 4000000000");
+    refuse("substeps beyond counting", "xpbd]\nsubsteps = 99999999999");
+    refuse("no iterations", "xpbd]\niterations = 0");
+    refuse("fewer than no levels", "xpbd]\nlevels = -1");
+    refuse("unknown key of xpbd", "xpbd]\nsubstep = 8");
+    refuse("key of another", "xpbd]\nsweeps = 8");
+    refuse("no sweeps", "pbd]\nsweeps = 0");
+    refuse("sweeps without end", "pbd]\nsweeps = 4000000000");
+    refuse("limit below zero", "pbd]\nlimit = -0.1");
+    refuse("limit not a number", "pbd]\nlimit = nan");
+    refuse("no limit", "pbd]\nlimit = inf");
+    refuse("word for a limit", "pbd]\nlimit = \"none\"");
+    refuse("unknown key of pbd", "pbd]\nsweep = 8");
+    refuse("implicit without substeps", "implicit]\nsubsteps = 0");
+    refuse("unknown integrator", "xpdb]\nsubsteps = 8");
+    insta::assert_snapshot!("integrators", page.0);
+}
+
+#[test]
 fn a_step_far_past_stability() {
     let mut page = Page::default();
     page.refuse("step far past stability", strip("step = 1e-3", "step = 2e-2"));

@@ -58,20 +58,16 @@ pub fn for_each_pair<A: Send, B: Send>(a: &mut [A], b: &mut [B], work: impl Fn(u
     }
 }
 
-/// The same for three tables.
+/// Calls `work(first, a, b, c)` for every chunk of three tables of equal length, of which `first` is the first row.
 pub fn for_each_triple<A: Send, B: Send, C: Send>(
     a: &mut [A],
     b: &mut [B],
     c: &mut [C],
-    work: impl Fn(usize, &mut A, &mut B, &mut C) + Sync,
+    work: impl Fn(usize, &mut [A], &mut [B], &mut [C]) + Sync,
 ) {
     assert!(a.len() == b.len() && b.len() == c.len(), "tables of equal length");
     type Three<'a, A, B, C> = ((&'a mut [A], &'a mut [B]), &'a mut [C]);
-    let chunk = |(index, ((a, b), c)): (usize, Three<'_, A, B, C>)| {
-        for (k, ((a, b), c)) in a.iter_mut().zip(b).zip(c).enumerate() {
-            work(index * CHUNK + k, a, b, c);
-        }
-    };
+    let chunk = |(index, ((a, b), c)): (usize, Three<'_, A, B, C>)| work(index * CHUNK, a, b, c);
     if a.len() <= CHUNK || rayon::current_num_threads() == 1 {
         a.chunks_mut(CHUNK).zip(b.chunks_mut(CHUNK)).zip(c.chunks_mut(CHUNK)).enumerate().for_each(chunk);
     } else {

@@ -116,7 +116,8 @@ impl Scene {
         let firsts: Vec<NodeId> = faces.map(|f| cloth.mesh.face_nodes(f)[0]).collect();
         for ((b, body), count) in bodies.iter().enumerate().zip(with) {
             let pose = bodies.pose(b);
-            let local = |n: NodeId| crossing::inside(&body.surface.points, &body.surface.triangles, pose.local(cloth.x[n]));
+            let local =
+                |n: NodeId| crossing::inside(&body.surface.points, &body.surface.triangles, pose.local(cloth.x[n]));
             // What doesn't cross the surface is wholly inside or wholly outside, piece by piece: a node of each tells.
             let inside = body.surface.closed && count == 0 && firsts.iter().copied().any(local);
             if count > 0 || inside {

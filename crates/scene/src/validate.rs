@@ -10,6 +10,8 @@ type Checked = Result<(), SceneError>;
 
 /// Longest runs: at ten thousand steps a second, this many take four months.
 const MOST_STEPS: f64 = 1e11;
+/// Substeps, iterations or sweeps that a step can have: with more it would not end.
+const MOST_ROUNDS: u32 = 100_000;
 
 impl Scene {
     /// Checks every value that needs no cloth to be checked, and finds the fabric.
@@ -68,8 +70,10 @@ impl Scene {
                 ("pbd", vec![("sweeps", s.sweeps)], Some(("limit", s.limit, s.limit >= 0.0 && s.limit.is_finite())))
             }
         };
-        if let Some((key, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(source.fault(&["integrator", name, key], format!("`{key}` is 0"), "it must be one or more"));
+        if let Some((key, count)) = counts.into_iter().find(|(_, count)| !(1..=MOST_ROUNDS).contains(count)) {
+            let advice =
+                format!("it must be one or more, and at most {MOST_ROUNDS}: for finer steps make `time.step` shorter");
+            return Err(source.fault(&["integrator", name, key], format!("`{key}` is {count}"), advice));
         }
         match share {
             Some((key, value, false)) => {

@@ -22,8 +22,10 @@
 //!
 //! Stiffness: κ ∇θ ∇θᵀ (Gauss-Newton), positive semi-definite as it stands and exact where θ = 0; what is left out, κ θ ∇²θ,
 //! has both signs.
+//!
+//! Constraint: C = θ with compliance 1/κ.
 
-use super::{Element, Row, Tangent};
+use super::{Constraint, Element, Row, Tangent};
 use crate::cloth::Cloth;
 use crate::math::{Mat3, Vec3, angle, atan2, inverse_or_zero, outer};
 use ripstop_mesh::{CornerId, EdgeId};
@@ -105,6 +107,16 @@ pub(super) fn along(
     [-(on_1 + on_2 + on_3), on_1, on_2, on_3]
 }
 
+/// C = θ, of which `stiffness` [N·m] is one over the compliance: its moment over θ.
+#[inline(always)]
+pub(super) fn angle_constraint(x: &Nodes, stiffness: impl Fn(f64) -> f64) -> Constraint<4> {
+    let (edge, n1, n2) = frame(x);
+    let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
+    let value = turned(x, length_squared.sqrt(), n1, n2, s1 * s2);
+    let slope = along(x, -1.0, edge, (n1, s1), (n2, s2), length_squared);
+    Constraint { value, slope, compliance: 1.0 / stiffness(value) }
+}
+
 impl Element<4, 2> for Bend {
     type Key = EdgeId;
     const NAME: &'static str = "bend";
@@ -149,6 +161,11 @@ impl Element<4, 2> for Bend {
             }
         }
         all
+    }
+
+    #[inline(always)]
+    fn constraint(&self, &[stiffness, _]: &Hinge, x: &Nodes) -> Constraint<4> {
+        angle_constraint(x, |_| stiffness)
     }
 
     fn bounds(&self, &[stiffness, height_squared]: &Hinge) -> (f64, f64) {

@@ -15,13 +15,13 @@
 //! of the pull for stretching. Both are assumptions.
 //!
 //! The moment is the slope of the energy over θ: nothing is won around a loop. Stiffness: B where it falls with k, its slope
-//! (B k)' where it rises, times the square of ∇θ; never negative.
+//! (B k)' where it rises, times the square of ∇θ; never negative. Constraint: C = θ with compliance θ/M.
 //!
 //! Limits: hinges of all directions share in any bending, so the directions are blurred: of a fabric that is eight times as
 //! stiff along the warp half of it is left, of one that is half as stiff again nine tenths. Where B falls steeply (the last curvature of many fabrics) the moment itself falls, and folds become sharp.
 
-use super::bend::{Nodes, Shape, along, frame, turned};
-use super::{Element, Row, Tangent};
+use super::bend::{Nodes, Shape, along, angle_constraint, frame, turned};
+use super::{Constraint, Element, Row, Tangent};
 use crate::cloth::Cloth;
 use crate::math::{Mat3, atan2, outer};
 use ripstop_mesh::EdgeId;
@@ -187,6 +187,12 @@ impl Element<4, 8> for MeasuredBend {
             }
         }
         all
+    }
+
+    #[inline(always)]
+    fn constraint(&self, rest: &Hinge, x: &Nodes) -> Constraint<4> {
+        let moment = |turned: f64| self.stiffness(&five(rest), turned * rest[0]).0 * (rest[0] * rest[0] * rest[1]);
+        angle_constraint(x, moment)
     }
 
     fn bounds(&self, rest: &Hinge) -> (f64, f64) {

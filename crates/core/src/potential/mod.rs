@@ -25,7 +25,7 @@ pub use gravity::Gravity;
 pub use measured::{Measured, MeasuredLaw, ROWS};
 pub use measured_bend::{Bending, MeasuredBend};
 pub use membrane::{Elasticity, Law, Membrane};
-pub use project::{Constraint, Place, Shift, Spring, narrow, widen};
+pub use project::{Batch, Constraint, Place, Shift, Spring, narrow, widen};
 pub use set::{Element, ElementSet, Row, Tangent};
 pub use shear::Shear;
 pub use stretch::Stretch;
@@ -74,7 +74,7 @@ pub trait Potential: Send + Sync {
     /// [looked up](Self::place), right of the diagonal: stiffness [N/m], made positive semi-definite, and damping [N·s/m].
     fn add_stiffness(&self, _x: &[Vec3], _per_x: f64, _per_v: f64, _rows: &mut Rows) {}
 
-    /// Calls `visit` with the number and the nodes of every row that [`project`](Self::project) can project.
+    /// Calls `visit` with the number and the nodes of every row.
     fn visit_rows(&self, _visit: &mut dyn FnMut(u32, &[usize])) {}
 
     /// The row as a plain spring, if that is all it is: position-based integrators then project it themselves.
@@ -87,8 +87,11 @@ pub trait Potential: Send + Sync {
         0.0
     }
 
-    /// Projects `rows` one after the other, and adds to their `lambda`.
-    fn project(&self, _rows: &[u32], _lambda: &mut [f64], _place: &mut Place<'_>) {}
+    /// Copies `rows`, no two of which share a node, into blocks at the end of `batch`.
+    fn copy_rows(&self, _rows: &[u32], _batch: &mut Batch) {}
+
+    /// Projects all rows of `batch`, one block after the other.
+    fn project(&self, _batch: &mut Batch, _place: &mut Place<'_>) {}
 }
 
 /// Slots that the sets of a model use one after the other.

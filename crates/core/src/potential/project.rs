@@ -13,6 +13,7 @@
 //!
 //! Source: Macklin, Müller, Chentanez 2016 (XPBD), eqs. 18 and 26.
 
+use crate::lanes::{LANES, Lanes};
 use crate::math::Vec3;
 
 /// A vector of single precision for a node; the fourth number is always zero and makes a row of four.
@@ -37,6 +38,27 @@ pub struct Spring {
     pub rest: f64,
     /// Stiffness [N/m].
     pub stiffness: f64,
+}
+
+/// Rows of one kind of elements in the order in which they are projected, in blocks of which every row is a lane. Rows of one
+/// block share no node, so a block is vector code.
+#[derive(Clone, Default)]
+pub struct Batch {
+    /// How many rows every block has.
+    pub(super) counts: Vec<usize>,
+    /// Nodes of every block: all first ones, all second ones and so on.
+    pub(super) nodes: Vec<[u32; LANES]>,
+    /// Rest values of every block, likewise.
+    pub(super) rest: Vec<Lanes>,
+    /// λ of every block.
+    pub(super) lambda: Vec<Lanes>,
+}
+
+impl Batch {
+    /// Forgets λ at the beginning of a substep.
+    pub fn forget(&mut self) {
+        self.lambda.fill([0.0; LANES]);
+    }
 }
 
 /// Where elements are projected: some nodes that may be moved, as single-precision shifts from where the step began.

@@ -1,6 +1,6 @@
 //! The loop over all elements of one kind, written once.
 
-use super::{Constraint, Place, Potential, Scratch, Spring};
+use super::{Batch, Constraint, Place, Potential, Scratch, Shift, Spring, widen};
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
 use crate::lists::Lists;
@@ -47,7 +47,10 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
     fn constraint(&self, rest: &[f64; R], x: &[Vec3; N]) -> Constraint<N> {
         let value = (2.0 * self.energy(rest, x)).sqrt();
         let inverse = -inverse_or_zero(value);
-        let slope = self.force(rest, x, &[Vec3::ZERO; N]).map(|force| force * inverse);
+        let mut slope = self.force(rest, x, &[Vec3::ZERO; N]);
+        for k in 0..N {
+            slope[k] *= inverse;
+        }
         Constraint { value, slope, compliance: 1.0 }
     }
 
@@ -322,6 +325,76 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Work for TangentKernel<'_
     }
 }
 
+/// The projection of some blocks, see [`Place::project`]; `DAMPED` if elements lag.
+struct Projection<'a, 'b, const N: usize, const R: usize, E, const DAMPED: bool> {
+    element: &'a E,
+    batch: &'a mut Batch,
+    place: &'a mut Place<'b>,
+}
+
+impl<const N: usize, const R: usize, E: Element<N, R>, const DAMPED: bool> Work
+    for Projection<'_, '_, N, R, E, DAMPED>
+{
+    #[inline(always)]
+    fn run(self) {
+        let Self { element, batch: Batch { counts, nodes, rest, lambda }, place } = self;
+        let (start, inverse_mass, before) = (place.start, place.inverse_mass, place.before);
+        let (first, h, shift) = (place.first, place.h, &mut *place.shift);
+        let (per_h2, gamma) = (1.0 / (h * h), element.lag() / h);
+        let (mut x_lanes, mut moved): (Vectors<N>, Vectors<N>) = ([[[0.0; LANES]; 3]; N], [[[0.0; LANES]; 3]; N]);
+        let mut w_lanes = [[0.0; LANES]; N];
+        let mut moves: [[Shift; LANES]; N] = [[[0.0; 4]; LANES]; N];
+        for (block, (&count, lambda)) in counts.iter().zip(lambda).enumerate() {
+            let nodes = &nodes[block * N..(block + 1) * N];
+            let Ok(rest): Result<&[Lanes; R], _> = rest[block * R..(block + 1) * R].try_into() else { return };
+            for k in 0..N {
+                for lane in 0..count {
+                    let n = nodes[k][lane] as usize;
+                    let here = widen(shift[n - first]);
+                    put(&mut x_lanes[k], lane, start[n] + here);
+                    w_lanes[k][lane] = inverse_mass[n];
+                    if DAMPED {
+                        put(&mut moved[k], lane, here - widen(before[n]));
+                    }
+                }
+            }
+            for lane in 0..LANES {
+                let (mut one, mut x) = ([0.0; R], [Vec3::ZERO; N]);
+                for r in 0..R {
+                    one[r] = rest[r][lane];
+                }
+                for k in 0..N {
+                    x[k] = get(&x_lanes[k], lane);
+                }
+                let Constraint { value, slope, compliance } = element.constraint(&one, &x);
+                let (mut give, mut rate) = (0.0, 0.0);
+                for k in 0..N {
+                    give += w_lanes[k][lane] * slope[k].length_squared();
+                    if DAMPED {
+                        rate += slope[k].dot(get(&moved[k], lane));
+                    }
+                }
+                let soft = compliance * per_h2;
+                let whole = (1.0 + gamma) * give + soft;
+                let change = -(value + soft * lambda[lane] + gamma * rate) / whole;
+                // An element without extent, or between held nodes, is left alone.
+                let change = if give > 0.0 && whole < f64::INFINITY { change } else { 0.0 };
+                lambda[lane] += change;
+                for k in 0..N {
+                    let by = slope[k] * (w_lanes[k][lane] * change);
+                    moves[k][lane] = [by.x as f32, by.y as f32, by.z as f32, 0.0];
+                }
+            }
+            for k in 0..N {
+                for lane in 0..count {
+                    let (shift, by) = (&mut shift[nodes[k][lane] as usize - first], moves[k][lane]);
+                    *shift = [shift[0] + by[0], shift[1] + by[1], shift[2] + by[2], shift[3] + by[3]];
+                }
+            }
+        }
+    }
+}
+
 /// The sum over `slots`: of those in even and in odd places, then of both, since one chain of sums would have to wait
 /// for itself.
 #[inline(always)]
@@ -491,11 +564,26 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         self.element.lag()
     }
 
-    fn project(&self, rows: &[u32], lambda: &mut [f64], place: &mut Place<'_>) {
-        for (&row, lambda) in rows.iter().zip(lambda) {
-            if let Some((nodes, rest)) = self.blocks[row as usize / LANES].row(row as usize % LANES) {
-                place.project(&nodes, self.element.lag(), lambda, |x| self.element.constraint(&rest, x));
+    fn copy_rows(&self, rows: &[u32], batch: &mut Batch) {
+        for rows in rows.chunks(LANES) {
+            let mut block = Block::<N, R>::EMPTY;
+            for (lane, &row) in rows.iter().enumerate() {
+                let (from, at) = (&self.blocks[row as usize / LANES], row as usize % LANES);
+                (0..N).for_each(|k| block.nodes[k][lane] = from.nodes[k][at]);
+                (0..R).for_each(|r| block.rest[r][lane] = from.rest[r][at]);
             }
+            batch.counts.push(rows.len());
+            batch.nodes.extend_from_slice(&block.nodes);
+            batch.rest.extend_from_slice(&block.rest);
+            batch.lambda.push([0.0; LANES]);
+        }
+    }
+
+    fn project(&self, batch: &mut Batch, place: &mut Place<'_>) {
+        if self.element.lag() > 0.0 {
+            lanes::run(Projection::<N, R, E, true> { element: &self.element, batch, place });
+        } else {
+            lanes::run(Projection::<N, R, E, false> { element: &self.element, batch, place });
         }
     }
 }
@@ -560,6 +648,74 @@ mod tests {
         let wind = Wind { keys: vec![(0.0, Vec3::new(3.0, 1.0, 2.0))], gust: 0.3, period: 1.0, length: 0.5, seed: 1 };
         agree(Air::<true>::new(0.1, 0.7, wind.clone()));
         agree(Air::<false>::new(0.1, 0.7, wind));
+    }
+
+    fn place<'a>(cloth: &'a Cloth, inverse_mass: &'a [f64], before: &'a [Shift], shift: &'a mut [Shift]) -> Place<'a> {
+        Place { start: &cloth.x, inverse_mass, before, first: 0, shift, h: 1e-3 }
+    }
+
+    /// Rows projected in blocks, at all widths, and one by one: the same bits at all widths, and the same places but for
+    /// the last digits of single precision.
+    fn projected_alike<const N: usize, const R: usize, E: Element<N, R>>(element: E) {
+        let cloth = crumpled();
+        let mut held = cloth.inverse_mass.to_vec();
+        held.iter_mut().step_by(9).for_each(|w| *w = 0.0);
+        let set = ElementSet::new(element, &cloth);
+        // The first block of rows that share no node.
+        let mut taken = vec![false; cloth.x.len()];
+        let mut some = Vec::new();
+        for (row, nodes, _) in rows(&set.blocks) {
+            if nodes.iter().all(|&n| !taken[n]) {
+                nodes.iter().for_each(|&n| taken[n] = true);
+                some.push(row as u32);
+            }
+        }
+        assert!(some.len() > LANES && some.len() % LANES != 0, "a block and a part of one");
+        let mut batch = Batch::default();
+        set.copy_rows(&some, &mut batch);
+        let noise = |key: u64, n: usize| (crate::math::hash_unit(key, n as u64) - 0.5) as f32 * 1e-2;
+        let shifts: Vec<Shift> = (0..cloth.x.len()).map(|n| [noise(4, n), noise(5, n), noise(6, n), 0.0]).collect();
+        let before = vec![[0.0; 4]; shifts.len()];
+        let swept = |width| {
+            let (mut shift, mut batch) = (shifts.clone(), batch.clone());
+            for _ in 0..2 {
+                let (element, batch, place) =
+                    (&set.element, &mut batch, &mut place(&cloth, &held, &before, &mut shift));
+                lanes::run_at(width, Projection::<N, R, E, true> { element, batch, place });
+            }
+            shift
+        };
+        let narrow = swept(lanes::Width::Narrow);
+        for width in lanes::Width::ALL.into_iter().filter(|width| width.is_here()) {
+            let same = swept(width).iter().zip(&narrow).all(|(a, b)| a.map(f32::to_bits) == b.map(f32::to_bits));
+            assert!(same, "{} {width:?}", E::NAME);
+        }
+        let (mut single, mut lambda) = (shifts.clone(), vec![0.0; some.len()]);
+        for _ in 0..2 {
+            let mut place = place(&cloth, &held, &before, &mut single);
+            for (&row, lambda) in some.iter().zip(&mut lambda) {
+                let (nodes, rest) = set.blocks[row as usize / LANES].row(row as usize % LANES).unwrap();
+                place.project(&nodes, set.element.lag(), lambda, |x| set.element.constraint(&rest, x));
+            }
+        }
+        let mut moved = 0.0;
+        for n in 0..single.len() {
+            let far = (widen(single[n]) - widen(narrow[n])).length();
+            assert!(far <= 1e-7 * (0.01 + widen(single[n]).length()), "{} node {n}: {far} m apart", E::NAME);
+            moved = (widen(single[n]) - widen(shifts[n])).length().max(moved);
+        }
+        assert!(moved > 1e-4, "{} moves something: {moved} m", E::NAME);
+    }
+
+    #[test]
+    fn blocks_are_projected_as_single_rows_are() {
+        projected_alike(Stretch { stiffness: 300.0, damping: 0.001 });
+        projected_alike(Shear { stiffness: 20.0 });
+        projected_alike(Bend { stiffness: 1e-2 });
+        projected_alike(Membrane { elasticity: Elasticity::of(&crate::Fabric::default()), damping: 0.001 });
+        let measured = crate::potential::measured::tests::KNIT;
+        projected_alike(Membrane { elasticity: crate::potential::MeasuredLaw::from(measured), damping: 0.001 });
+        projected_alike(crate::potential::MeasuredBend::from(crate::potential::Bending::constant([1e-2, 2e-2, 3e-2])));
     }
 
     #[test]

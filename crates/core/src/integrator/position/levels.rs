@@ -1,8 +1,10 @@
 //! Coarser graphs of the cloth, which carry corrections far in one sweep.
 //!
 //! Projection moves a correction by one edge per sweep, so a fine sheet looks like rubber. Here every graph has a coarser one, of about a
-//! quarter of its nodes: held nodes, and in the order of their numbers every node that isn't the neighbour of one chosen before.
-//! Each substep, before the springs: middles of mass go up, the coarsest graph is projected first, and what it moved goes down.
+//! quarter of its nodes: held nodes, in the order of their numbers every node that isn't the neighbour of one chosen before, and then every
+//! node that is the neighbour of one chosen node alone: it would follow that one as if it were rigid, and leave a step beside it.
+//! Each substep, before the springs: middles of mass go up, the coarsest graph is projected first, and what it moved goes down. The first
+//! coarser graph is projected once, those above, which cost little, twice.
 //!
 //! m_c = Σ P m,  x̄_c = Σ P m x / m_c,  x ← x + P (x̄_new − x̄)
 //!
@@ -14,7 +16,8 @@
 //!
 //! With these, momentum and turning momentum are kept. Coarse nodes that share a neighbour are joined by a spring that resists
 //! stretch only (resisting compression by a tenth as well left more strain in the hung sheet), as stiff as the cloth around it. Its length is that
-//! of the straight line in the material, or, where the way through the graph is longer by a quarter, around a slit or over a seam of
+//! of the straight line in the material, or, where the way through the graph is longer by a quarter (by half, if there are ways on both
+//! sides of the line, so that no slit can be between), around a slit or over a seam of
 //! the material coordinates, that way and the reach of both middles: never less than what unstretched cloth allows. So a slit
 //! opens freely, and a piece that is cut off has no spring to the rest.
 //!
@@ -23,8 +26,8 @@
 //! Source: Müller 2008 (hierarchical position-based dynamics); deviations: middles of mass in place of the chosen nodes themselves,
 //! compliance, and lengths that see slits.
 
-use super::Shifts;
 use super::springs::Springs;
+use super::{Shifts, domain};
 use crate::cloth::Cloth;
 use crate::math::{Vec2, Vec3};
 use crate::parallel;
@@ -32,8 +35,16 @@ use crate::potential::{Shift, Spring};
 
 /// Nodes below which a graph is not made coarser.
 const FEWEST: usize = 16;
-/// A way around that is longer than the straight one by this factor leads around a slit.
+/// A way that is longer than the straight line by this factor may lead around a slit.
 const DETOUR: f64 = 1.25;
+/// The same for ways on both sides of the line: around a square they are longer by √2.
+const DETOUR_BOTH: f64 = 1.5;
+/// Sweeps over the first coarser graph and over those above. Measured in the hung sheet of 100²: twice on the others takes a sixth off the
+/// largest strain, twice on the first less than it costs.
+const SWEEPS: [u32; 2] = [1, 2];
+
+/// No number.
+const NONE: u32 = u32::MAX;
 
 /// An edge of a graph.
 #[derive(Clone, Copy)]
@@ -59,46 +70,71 @@ struct Graph {
     held: Vec<bool>,
 }
 
-/// Neighbours of every node of a graph: `of[start[n]..start[n + 1]]`, each with its link.
-struct Around {
+/// A list for every row of a table, one after the other.
+struct Grouped<T> {
     start: Vec<u32>,
-    of: Vec<(u32, u32)>,
+    of: Vec<T>,
 }
 
-impl Around {
-    fn new(node_count: usize, links: &[Link]) -> Self {
-        let mut start = vec![0; node_count + 1];
-        links.iter().flat_map(|link| link.nodes).for_each(|n| start[n as usize + 1] += 1);
-        for n in 0..node_count {
-            start[n + 1] += start[n];
+impl<T: Copy + Default> Grouped<T> {
+    /// All (row, item) in their order. A counting sort.
+    fn collect(count: usize, items: impl Iterator<Item = (u32, T)> + Clone) -> Self {
+        let mut start = vec![0; count + 1];
+        items.clone().for_each(|(row, _)| start[row as usize + 1] += 1);
+        for row in 0..count {
+            start[row + 1] += start[row];
         }
-        let mut of = vec![(0, 0); 2 * links.len()];
-        for (i, link) in links.iter().enumerate() {
-            let [a, b] = link.nodes;
-            for (n, other) in [(a, b), (b, a)] {
-                of[start[n as usize] as usize] = (other, i as u32);
-                start[n as usize] += 1;
-            }
+        let mut of = vec![T::default(); start[count] as usize];
+        for (row, item) in items {
+            let at = &mut start[row as usize];
+            of[*at as usize] = item;
+            *at += 1;
         }
+        // Filling has moved each start to the next row's.
         start.rotate_right(1);
         start[0] = 0;
         Self { start, of }
     }
 
-    fn at(&self, n: usize) -> &[(u32, u32)] {
-        &self.of[self.start[n] as usize..self.start[n + 1] as usize]
+    #[inline(always)]
+    fn at(&self, row: usize) -> &[T] {
+        &self.of[self.start[row] as usize..self.start[row + 1] as usize]
     }
 }
+
+/// Of every node the neighbours, each with its link.
+type Around = Grouped<(u32, u32)>;
+
+/// Of every node others and their weights.
+type Weights = Grouped<(u32, f32)>;
+
+impl Weights {
+    /// The weighted sum of the shifts of the others.
+    #[inline(always)]
+    fn sum(&self, n: usize, shift: &[Shift]) -> Shift {
+        let mut sum = [0.0; 4];
+        for &(other, weight) in self.at(n) {
+            let shift = shift[other as usize];
+            for k in 0..4 {
+                sum[k] += shift[k] * weight;
+            }
+        }
+        sum
+    }
+}
+
+/// A way between two chosen nodes over one of their neighbours, or straight: the other end, its length [m], flow and stiffness as in [`Link`],
+/// and whether it runs left (1) or right (2) of the straight line or both.
+type Way = (u32, f64, f64, f64, u8);
 
 /// One coarser graph and how it hangs together with the finer one.
 struct Level {
     springs: Springs,
     inverse_mass: Vec<f64>,
-    /// For every finer node the coarse ones that move it, and their weights.
-    parents: Vec<([u32; 4], [f32; 4])>,
-    /// For every coarse node the finer ones whose middle it is, and their shares: `child[first[n]..first[n + 1]]`.
-    first: Vec<u32>,
-    child: Vec<(u32, f32)>,
+    /// For every finer node the coarse ones that move it.
+    parents: Weights,
+    /// For every coarse node the finer ones whose middle it is.
+    children: Weights,
     start: Vec<Vec3>,
     was: Vec<Shift>,
     now: Vec<Shift>,
@@ -127,143 +163,166 @@ impl Graph {
         Self { links: links.collect(), middle: uv.clone(), uv, mass: cloth.mass.to_vec(), held }
     }
 
-    /// Numbers of nodes in the coarser graph: held nodes, and in order every node with no neighbour among those before.
+    fn around(&self) -> Around {
+        let ends = (self.links.iter().zip(0..)).flat_map(|(link, i)| {
+            let [a, b] = link.nodes;
+            [(a, (b, i)), (b, (a, i))]
+        });
+        Around::collect(self.mass.len(), ends)
+    }
+
+    /// Numbers of nodes in the coarser graph, and the nodes that have one.
     fn choose(&self, around: &Around) -> (Vec<u32>, Vec<usize>) {
-        const NONE: u32 = u32::MAX;
-        let (mut number, mut chosen) = (vec![NONE; self.mass.len()], Vec::new());
-        let mut covered = vec![false; self.mass.len()];
-        let held = (0..self.mass.len()).filter(|&n| self.held[n]);
-        for n in held.chain(0..self.mass.len()) {
+        let count = self.mass.len();
+        let (mut number, mut covered) = (vec![NONE; count], vec![false; count]);
+        let held = (0..count).filter(|&n| self.held[n]);
+        for n in held.chain(0..count) {
             if number[n] == NONE && (self.held[n] || !covered[n]) {
                 number[n] = 0;
                 around.at(n).iter().for_each(|&(other, _)| covered[other as usize] = true);
             }
         }
-        for n in 0..self.mass.len() {
-            if number[n] != NONE {
-                number[n] = chosen.len() as u32;
-                chosen.push(n);
+        for n in 0..count {
+            let parents = || around.at(n).iter().filter(|(other, _)| number[*other as usize] != NONE);
+            if number[n] == NONE && parents().count() == 1 {
+                number[n] = 0;
             }
         }
+        let chosen: Vec<usize> = (0..count).filter(|&n| number[n] != NONE).collect();
+        chosen.iter().zip(0..).for_each(|(&n, c)| number[n] = c);
         (number, chosen)
+    }
+
+    /// Of every finer node the coarse ones that move it.
+    fn parents(&self, around: &Around, number: &[u32]) -> Weights {
+        let mut all = Vec::with_capacity(4 * self.mass.len());
+        let mut near: Vec<(f64, u32)> = Vec::new();
+        for (n, &own) in number.iter().enumerate() {
+            if own != NONE {
+                all.push((n as u32, (own, 1.0)));
+                continue;
+            }
+            near.clear();
+            let chosen = around.at(n).iter().filter(|(other, _)| number[*other as usize] != NONE);
+            near.extend(chosen.map(|&(other, link)| (self.links[link as usize].apart, number[other as usize])));
+            near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            near.truncate(4);
+            let whole: f64 = near.iter().map(|(apart, _)| 1.0 / apart).sum();
+            all.extend(near.iter().map(|&(apart, c)| (n as u32, (c, (1.0 / (apart * whole)) as f32))));
+        }
+        Weights::collect(self.mass.len(), all.iter().copied())
+    }
+
+    /// Of every chosen node the ways to those with higher numbers.
+    fn ways(&self, around: &Around, number: &[u32], count: usize) -> Grouped<Way> {
+        let mut ways: Vec<(u32, Way)> = Vec::with_capacity(16 * count);
+        // Chosen neighbours: number, node and link.
+        let mut near: Vec<(u32, u32, u32)> = Vec::new();
+        for n in (0..self.mass.len()).filter(|&n| number[n] == NONE) {
+            near.clear();
+            near.extend(around.at(n).iter().map(|&(other, link)| (number[other as usize], other, link)));
+            near.retain(|(c, ..)| *c != NONE);
+            for &(from, a, one) in &near {
+                for &(to, b, two) in near.iter().filter(|(to, ..)| from < *to) {
+                    let (one, two) = (&self.links[one as usize], &self.links[two as usize]);
+                    let length = one.apart + two.apart;
+                    let flow = (one.apart * one.flow + two.apart * two.flow) / length;
+                    let [start, end, middle] = [a as usize, b as usize, n].map(|n| self.uv[n]);
+                    let (aside, level) = ((end - start).perp_dot(middle - start), 1e-6 * length * length);
+                    let sides = u8::from(aside > -level) | u8::from(aside < level) << 1;
+                    ways.push((from, (to, length, flow, 0.5 * (one.stiffness + two.stiffness), sides)));
+                }
+            }
+        }
+        for link in &self.links {
+            let [a, b] = link.nodes.map(|n| number[n as usize]);
+            if a.max(b) != NONE {
+                ways.push((a.min(b), (a.max(b), link.apart, link.flow, link.stiffness, 3)));
+            }
+        }
+        let mut ways = Grouped::collect(count, ways.iter().copied());
+        for c in 0..count {
+            let row = &mut ways.of[ways.start[c] as usize..ways.start[c + 1] as usize];
+            row.sort_unstable_by(|a, b| {
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2)).then(a.3.total_cmp(&b.3))
+            });
+        }
+        ways
     }
 
     /// The next coarser graph.
     fn coarser(&self) -> Option<(Self, Level)> {
-        let around = Around::new(self.mass.len(), &self.links);
+        let around = self.around();
         let (number, chosen) = self.choose(&around);
         if chosen.len() < FEWEST || chosen.len() * 5 > self.mass.len() * 4 {
             return None;
         }
-        let parents: Vec<([u32; 4], [f32; 4])> = (0..self.mass.len())
-            .map(|n| {
-                if number[n] != u32::MAX {
-                    return ([number[n], 0, 0, 0], [1.0, 0.0, 0.0, 0.0]);
-                }
-                let mut near: Vec<(f64, u32)> = (around.at(n).iter())
-                    .filter(|(other, _)| number[*other as usize] != u32::MAX)
-                    .map(|&(other, link)| (self.links[link as usize].apart, number[other as usize]))
-                    .collect();
-                near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-                near.truncate(4);
-                let whole: f64 = near.iter().map(|(apart, _)| 1.0 / apart).sum();
-                let (mut to, mut weight) = ([0; 4], [0.0; 4]);
-                for (k, (apart, c)) in near.into_iter().enumerate() {
-                    (to[k], weight[k]) = (c, (1.0 / (apart * whole)) as f32);
-                }
-                (to, weight)
-            })
-            .collect();
+        let parents = self.parents(&around, &number);
         let count = chosen.len();
         let (mut mass, mut middle, mut reach) = (vec![0.0; count], vec![Vec2::ZERO; count], vec![0.0; count]);
-        let mut first = vec![0u32; count + 1];
-        for (n, (to, weight)) in parents.iter().enumerate() {
-            for (&c, &weight) in to.iter().zip(weight).filter(|(_, weight)| **weight > 0.0) {
+        for n in 0..self.mass.len() {
+            for &(c, weight) in parents.at(n) {
                 let (c, part) = (c as usize, f64::from(weight) * self.mass[n]);
                 mass[c] += part;
                 middle[c] += self.middle[n] * part;
                 reach[c] += self.uv[chosen[c]].distance(self.middle[n]) * part;
-                first[c + 1] += 1;
-            }
-        }
-        for c in 0..count {
-            first[c + 1] += first[c];
-        }
-        let mut child = vec![(0, 0.0); first[count] as usize];
-        for (n, (to, weight)) in parents.iter().enumerate() {
-            for (&c, &weight) in to.iter().zip(weight).filter(|(_, weight)| **weight > 0.0) {
-                let share = f64::from(weight) * self.mass[n] / mass[c as usize];
-                child[first[c as usize] as usize] = (n as u32, share as f32);
-                first[c as usize] += 1;
-            }
-        }
-        first.rotate_right(1);
-        first[0] = 0;
-        for (c, &n) in chosen.iter().enumerate() {
-            (middle[c], reach[c]) = (middle[c] / mass[c], reach[c] / mass[c]);
-            if self.held[n] {
-                (middle[c], reach[c]) = (self.uv[n], 0.0);
-                // A held node stands for itself.
-                for (other, share) in &mut child[first[c] as usize..first[c + 1] as usize] {
-                    *share = if *other as usize == n { 1.0 } else { 0.0 };
-                }
             }
         }
         let uv: Vec<Vec2> = chosen.iter().map(|&n| self.uv[n]).collect();
         let held: Vec<bool> = chosen.iter().map(|&n| self.held[n]).collect();
-        let mut ways = Vec::new();
-        for n in (0..self.mass.len()).filter(|&n| number[n] == u32::MAX) {
-            let near = || around.at(n).iter().filter(|(other, _)| number[*other as usize] != u32::MAX);
-            for &(a, one) in near() {
-                for &(b, two) in near().filter(|(b, _)| number[a as usize] < number[*b as usize]) {
-                    let (one, two) = (&self.links[one as usize], &self.links[two as usize]);
-                    let (length, ends) = (one.apart + two.apart, [number[a as usize], number[b as usize]]);
-                    let flow = (one.apart * one.flow + two.apart * two.flow) / length;
-                    ways.push((ends, length, flow, 0.5 * (one.stiffness + two.stiffness)));
-                }
+        for c in 0..count {
+            (middle[c], reach[c]) = (middle[c] / mass[c], reach[c] / mass[c]);
+            if held[c] {
+                (middle[c], reach[c]) = (uv[c], 0.0);
             }
         }
-        ways.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        ways.dedup_by_key(|way| way.0);
-        let links: Vec<Link> = (ways.into_iter())
-            .filter(|(ends, ..)| !ends.iter().all(|&c| held[c as usize]))
-            .map(|(nodes, length, flow, stiffness)| {
-                let [a, b] = nodes.map(|c| c as usize);
+        let children = (0..self.mass.len()).flat_map(|n| {
+            let (parents, mass, held, chosen) = (&parents, &mass, &held, &chosen);
+            parents.at(n).iter().filter_map(move |&(c, weight)| {
+                let (row, c) = (c, c as usize);
+                // A held node stands for itself.
+                let share = if held[c] { 1.0 } else { f64::from(weight) * self.mass[n] / mass[c] };
+                (!held[c] || chosen[c] == n).then_some((row, (n as u32, share as f32)))
+            })
+        });
+        let children = Weights::collect(count, children);
+        let ways = self.ways(&around, &number, count);
+        let mut links: Vec<Link> = Vec::with_capacity(4 * count);
+        for a in 0..count {
+            for ways in ways.at(a).chunk_by(|one, two| one.0 == two.0) {
+                let (b, length, flow, stiffness, _) = ways[0];
+                let nodes = [a as u32, b];
+                let b = b as usize;
+                if held[a] && held[b] {
+                    continue;
+                }
+                let both = ways.iter().fold(0, |sides, way| sides | way.4) == 3;
                 let straight = uv[a].distance(uv[b]);
-                let open = straight <= length * (1.0 + 1e-9) && length <= DETOUR * straight;
-                let (apart, middle) = if open {
+                let most = if both { DETOUR_BOTH } else { DETOUR } * straight;
+                let (apart, middle) = if straight <= length * (1.0 + 1e-9) && length <= most {
                     (straight, middle[a].distance(middle[b]))
                 } else {
                     (length, length + reach[a] + reach[b])
                 };
-                Link { nodes, apart, flow, middle, stiffness }
-            })
+                links.push(Link { nodes, apart, flow, middle, stiffness });
+            }
+        }
+        let springs: Vec<Spring> = (links.iter())
+            .map(|link| Spring { nodes: link.nodes, rest: link.middle * link.flow, stiffness: link.stiffness })
             .collect();
-        let springs = links.iter().map(|link| Spring {
-            nodes: link.nodes,
-            rest: link.middle * link.flow,
-            stiffness: link.stiffness,
-        });
-        let mut springs = Springs::new(springs, count);
+        let mut springs = Springs::new(&springs, count);
         springs.push = 0.0;
         let inverse_mass = mass.iter().zip(&held).map(|(m, held)| if *held { 0.0 } else { 1.0 / m }).collect();
         let level = Level {
             springs,
             inverse_mass,
             parents,
-            first,
-            child,
+            children,
             start: vec![Vec3::ZERO; count],
-            was: vec![[0.0; 4]; count],
-            now: vec![[0.0; 4]; count],
+            was: vec![[0.0; 4]; domain::padded(count)],
+            now: vec![[0.0; 4]; domain::padded(count)],
         };
         Some((Self { links, uv, middle, mass, held }, level))
-    }
-}
-
-impl Level {
-    fn children(&self, c: usize) -> &[(u32, f32)] {
-        &self.child[self.first[c] as usize..self.first[c + 1] as usize]
     }
 }
 
@@ -295,7 +354,7 @@ impl Levels {
             let mut places = std::mem::take(&mut level.start);
             parallel::for_each(&mut places, |c, place| {
                 // By differences from the first, so that large coordinates lose nothing.
-                let children = level.children(c);
+                let children = level.children.at(c);
                 let origin = fine[children[0].0 as usize];
                 *place =
                     origin + children.iter().map(|&(n, s)| (fine[n as usize] - origin) * f64::from(s)).sum::<Vec3>();
@@ -312,34 +371,31 @@ impl Levels {
             let fine: &[Shift] = finer.last().map_or(&shifts.now, |finer| &finer.now);
             let level = &mut rest[0];
             let (mut now, mut was) = (std::mem::take(&mut level.now), std::mem::take(&mut level.was));
-            parallel::for_each_pair(&mut now, &mut was, |c, now, was| {
-                let mut sum = [0.0; 4];
-                for &(n, share) in level.children(c) {
-                    for k in 0..4 {
-                        sum[k] += fine[n as usize][k] * share;
-                    }
-                }
-                (*now, *was) = (sum, sum);
+            let count = level.inverse_mass.len();
+            parallel::for_each_pair(&mut now[..count], &mut was[..count], |c, now, was| {
+                *now = level.children.sum(c, fine);
+                *was = *now;
             });
             (level.now, level.was) = (now, was);
         }
         for l in (0..self.levels.len()).rev() {
             let (finer, rest) = self.levels.split_at_mut(l);
-            let Level { springs, now, was, parents, .. } = &mut rest[0];
-            springs.sweep(now, was, false);
-            parallel::for_each(was, |c, was| {
+            let Level { springs, now, was, parents, inverse_mass, .. } = &mut rest[0];
+            for _ in 0..SWEEPS[l.min(1)] {
+                springs.sweep(now, was, false);
+            }
+            parallel::for_each(&mut was[..inverse_mass.len()], |c, was| {
                 for k in 0..4 {
                     was[k] = now[c][k] - was[k];
                 }
             });
-            let (change, parents): (&[Shift], &[_]) = (was, parents);
+            let (change, parents): (&[Shift], &Weights) = (was, parents);
             let fine = finer.last_mut().map_or(&mut shifts.now, |finer| &mut finer.now);
-            parallel::for_each(fine, |n, shift| {
-                let (to, weight) = &parents[n];
-                for (&c, &weight) in to.iter().zip(weight) {
-                    for k in 0..4 {
-                        shift[k] += change[c as usize][k] * weight;
-                    }
+            let count = parents.start.len() - 1;
+            parallel::for_each(&mut fine[..count], |n, shift| {
+                let change = parents.sum(n, change);
+                for k in 0..4 {
+                    shift[k] += change[k];
                 }
             });
         }

@@ -6,6 +6,9 @@
 //! 2. each substep: velocities take the loads, nodes move by their velocity, elements are projected, and what projection moved
 //!    goes into the velocities;
 //! 3. positions and velocities are written back in double precision.
+//!
+//! Elements are divided and coloured in `domain.rs`, the same way for all kinds. Plain springs are projected in `springs.rs`; of the
+//! others, rows of one colour are copied into blocks that their potential projects as vector code.
 
 mod domain;
 mod levels;
@@ -17,9 +20,11 @@ pub use pbd::{Pbd, PbdSettings};
 pub use xpbd::{Xpbd, XpbdSettings};
 
 use crate::cloth::{Cloth, Touched};
+use crate::lanes::{self, Work};
 use crate::math::Vec3;
 use crate::parallel;
-use crate::potential::{Forces, Place, Potential, Shift, narrow, widen};
+use crate::potential::{Batch, Forces, Place, Potential, Shift, narrow, widen};
+use domain::{Parts, WINDOW};
 use springs::Springs;
 
 /// Positions and velocities during a step, in single precision. A shift of 5 cm is exact to 4 nm, so a velocity found from a
@@ -38,12 +43,39 @@ struct Shifts {
     h: f64,
 }
 
-/// Takes what projection moved into a velocity. Where it moved nothing every bit is kept.
-#[inline(always)]
-fn catch_up(now: &Shift, before: &Shift, speed: &mut Shift, h: f32, per_h: f32) {
-    for k in 0..4 {
-        speed[k] += (now[k] - (before[k] + h * speed[k])) * per_h;
+/// Moves some nodes by their velocity. Unless this is the `FIRST` substep, velocities take up what projection moved before.
+struct Predict<'a, const FIRST: bool> {
+    now: &'a mut [Shift],
+    before: &'a mut [Shift],
+    speed: &'a mut [Shift],
+    kick: &'a [Shift],
+    h: f32,
+    per_h: f32,
+}
+
+impl<const FIRST: bool> Work for Predict<'_, FIRST> {
+    #[inline(always)]
+    fn run(self) {
+        let (now, before) = (self.now.as_flattened_mut(), self.before.as_flattened_mut());
+        let (speed, kick) = (self.speed.as_flattened_mut(), self.kick.as_flattened());
+        let (h, per_h) = (self.h, self.per_h);
+        for (((now, before), speed), kick) in now.iter_mut().zip(before).zip(speed).zip(kick) {
+            let mut v = *speed;
+            if !FIRST {
+                v = caught_up(*now, *before, v, h, per_h);
+            }
+            *before = *now;
+            v += kick;
+            *now += h * v;
+            *speed = v;
+        }
     }
+}
+
+/// A velocity that takes up what projection moved. Where it moved nothing every bit is kept.
+#[inline(always)]
+fn caught_up(now: f32, before: f32, speed: f32, h: f32, per_h: f32) -> f32 {
+    speed + (now - (before + h * speed)) * per_h
 }
 
 impl Shifts {
@@ -52,8 +84,8 @@ impl Shifts {
         let count = cloth.x.len();
         self.h = h;
         self.now.clear();
-        self.now.resize(count, [0.0; 4]);
-        self.before.resize(count, [0.0; 4]);
+        self.now.resize(domain::padded(count), [0.0; 4]);
+        self.before.resize(domain::padded(count), [0.0; 4]);
         self.speed.resize(count, [0.0; 4]);
         self.kick.resize(count, [0.0; 4]);
         let (v, w): (&[Vec3], &[f64]) = (&cloth.v, &cloth.inverse_mass);
@@ -66,14 +98,14 @@ impl Shifts {
     /// Moves all nodes by their velocity: begins a substep, and ends the one before unless this is the `first`.
     fn predict(&mut self, first: bool) {
         let (h, per_h, kick) = (self.h as f32, (1.0 / self.h) as f32, &self.kick);
-        parallel::for_each_triple(&mut self.now, &mut self.before, &mut self.speed, |i, now, before, speed| {
-            if !first {
-                catch_up(now, before, speed, h, per_h);
-            }
-            *before = *now;
-            for k in 0..4 {
-                speed[k] += kick[i][k];
-                now[k] += h * speed[k];
+        let count = kick.len();
+        let (now, before, speed) = (&mut self.now[..count], &mut self.before[..count], &mut self.speed[..]);
+        parallel::for_each_triple(now, before, speed, |from, now, before, speed| {
+            let kick = &kick[from..from + now.len()];
+            if first {
+                lanes::run(Predict::<true> { now, before, speed, kick, h, per_h });
+            } else {
+                lanes::run(Predict::<false> { now, before, speed, kick, h, per_h });
             }
         });
     }
@@ -81,7 +113,11 @@ impl Shifts {
     /// Ends the last substep.
     fn settle(&mut self) {
         let (h, per_h, now, before) = (self.h as f32, (1.0 / self.h) as f32, &self.now, &self.before);
-        parallel::for_each(&mut self.speed, |i, speed| catch_up(&now[i], &before[i], speed, h, per_h));
+        parallel::for_each(&mut self.speed, |i, speed| {
+            for k in 0..4 {
+                speed[k] = caught_up(now[i][k], before[i][k], speed[k], h, per_h);
+            }
+        });
     }
 
     /// Writes the step of `h` [s] back. Held nodes go by their own velocity, exactly.
@@ -98,49 +134,58 @@ impl Shifts {
     }
 }
 
-/// The rows of a potential that has no better way, by domain, with their λ.
+/// The rows of a potential that has no better way, by parts.
 #[derive(Default)]
 struct General {
-    domain: usize,
-    domains: Vec<(Vec<u32>, Vec<f64>)>,
-    crossing: (Vec<u32>, Vec<f64>),
+    parts: Parts<Batch>,
 }
 
 impl General {
     fn new(potential: &dyn Potential, node_count: usize) -> Self {
-        let domain = domain::size(node_count);
-        let (mut domains, mut crossing) = (vec![Vec::new(); node_count.div_ceil(domain)], Vec::new());
-        potential.visit_rows(&mut |row, nodes| match domain::of(nodes, domain) {
-            Some(d) => domains[d].push(row),
-            None => crossing.push(row),
+        let (mut rows, mut nodes, mut each) = (Vec::new(), Vec::new(), 1);
+        potential.visit_rows(&mut |row, of| {
+            rows.push(row);
+            nodes.extend(of.iter().map(|&n| n as u32));
+            each = of.len();
         });
-        let with_lambda = |rows: Vec<u32>| {
-            let count = rows.len();
-            (rows, vec![0.0; count])
+        let mut some = Vec::new();
+        let add = |batch: &mut Batch, _, colour, group: &[u32]| {
+            some.clear();
+            some.extend(group.iter().map(|&row| rows[row as usize]));
+            // Rows of the last colour may share nodes: each is a block.
+            some.chunks(if colour == domain::CROWDED { 1 } else { rows.len() })
+                .for_each(|rows| potential.copy_rows(rows, batch));
         };
-        Self { domain, domains: domains.into_iter().map(with_lambda).collect(), crossing: with_lambda(crossing) }
+        Self { parts: domain::divide(node_count, each, &nodes, add) }
     }
 
     fn forget(&mut self) {
-        self.domains.iter_mut().chain([&mut self.crossing]).for_each(|(_, lambda)| lambda.fill(0.0));
+        let Parts { inside, between, far } = &mut self.parts;
+        inside.iter_mut().chain(between).chain([far]).for_each(Batch::forget);
     }
 
     fn sweep(&mut self, potential: &dyn Potential, cloth: &Cloth, shifts: &mut Shifts) {
         let (start, inverse_mass, before, h): (&[Vec3], &[f64], &[Shift], f64) =
             (&cloth.x, &cloth.inverse_mass, &shifts.before, shifts.h);
-        let project = |first: usize, shift: &mut [Shift], (rows, lambda): &mut (Vec<u32>, Vec<f64>)| {
-            potential.project(rows, lambda, &mut Place { start, inverse_mass, before, first, shift, h });
+        let project = |first: usize, shift: &mut [Shift], batch: &mut Batch| {
+            potential.project(batch, &mut Place { start, inverse_mass, before, first, shift, h });
         };
-        parallel::for_each_domain(&mut shifts.now, self.domain, &mut self.domains, project);
-        project(0, &mut shifts.now, &mut self.crossing);
+        let Parts { inside, between, far } = &mut self.parts;
+        parallel::for_each_domain(&mut shifts.now, WINDOW, inside, project);
+        let last = shifts.now.len() - WINDOW / 2;
+        let half = &mut shifts.now[WINDOW / 2..last];
+        parallel::for_each_domain(half, WINDOW, between, |first, shift, batch| {
+            project(WINDOW / 2 + first, shift, batch);
+        });
+        project(0, &mut shifts.now, far);
     }
 }
 
 /// How a potential is projected.
 enum Table {
-    /// As vector code.
+    /// In single precision.
     Springs(Springs),
-    /// Row by row.
+    /// By its potential, block by block.
     General(General),
     /// Not at all: it is a load.
     Load,
@@ -221,7 +266,7 @@ impl Table {
         if others {
             return Self::General(General::new(potential, node_count));
         }
-        let mut springs = Springs::new(springs.into_iter(), node_count);
+        let mut springs = Springs::new(&springs, node_count);
         springs.lag = potential.lag();
         Self::Springs(springs)
     }

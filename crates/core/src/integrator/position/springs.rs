@@ -2,66 +2,195 @@
 //!
 //! Δλ and the moves are those of [`Place`](crate::potential::Place), for C = l − l₀ and α = 1/k, in single precision. What doesn't change
 //! during a step is computed once at its beginning: d₀ = x_b − x_a (from double precision, so that lengths are exact to 1e-7 of
-//! themselves wherever the cloth is) and 1/((1 + γ)(w_a + w_b) + α̃). A spring is then the difference of two shifts, one
+//! themselves wherever the cloth is) and w/((1 + γ)(w_a + w_b) + α̃). A spring is then the difference of two shifts, one
 //! root and one division.
+//!
+//! What takes time is reading and writing nodes, so a spring has 36 bytes that are read in a row, both its ends are one number,
+//! and its nodes are in a window of fixed length (see `domain.rs`), where no index can be wrong. Springs that reach
+//! farther have their nodes copied into a window and back.
 
-use super::domain::{self, Colours};
+use super::domain::{self, CROWDED, Parts, WINDOW};
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
 use crate::parallel;
 use crate::potential::{Shift, Spring, narrow};
 
-/// Springs in a block: several of the widest vectors, so that roots and divisions of one don't wait for those of another.
-const WIDTH: usize = 64;
+/// Springs in a block: one of the widest vectors.
+const WIDTH: usize = 16;
+/// Blocks of one colour that are projected together at most. First all differences are taken, then all moves computed, then all nodes
+/// moved: if there are many, none waits for what another has just written.
+const RUN: usize = 16;
 
 type Numbers = [f32; WIDTH];
 
-/// Springs of one colour.
+/// The shifts of a window. Of a fixed length, so that no index needs to be checked.
+type Window = [Shift; WINDOW];
+
+/// The two ends of a spring by their places in the window, each times sixteen: their distances in bytes, which saves the
+/// multiplication. One number for both, since reading is what the loop spends its time with.
+#[derive(Clone, Copy)]
+struct Ends(u32);
+
+impl Ends {
+    fn new([a, b]: [usize; 2]) -> Self {
+        debug_assert!(a < WINDOW && b < WINDOW);
+        Self((a * 16 | b * 16 << 16) as u32)
+    }
+
+    #[inline(always)]
+    fn places(self) -> [usize; 2] {
+        const { assert!(WINDOW.is_power_of_two() && WINDOW <= 4096) };
+        [self.0 as usize >> 4 & (WINDOW - 1), self.0 as usize >> 20 & (WINDOW - 1)]
+    }
+}
+
+/// Springs of one colour. Lanes that have none are springs without stiffness from the first node to itself.
 #[derive(Clone)]
 struct Block {
-    /// Ends, counted from the first node of the domain.
-    a: [u32; WIDTH],
-    b: [u32; WIDTH],
+    ends: [Ends; WIDTH],
     /// x_b − x_a at the beginning of the step [m].
     apart: [Shift; WIDTH],
     /// l₀ [m].
     rest: Numbers,
-    /// k [N/m].
-    stiffness: Numbers,
-    /// 1/((1 + γ)(w_a + w_b) + α̃) [kg].
-    share: Numbers,
-    /// Inverse masses [1/kg].
-    w_a: Numbers,
-    w_b: Numbers,
-    /// α̃ and λ, for more than one iteration.
-    soft: Numbers,
-    lambda: Numbers,
-    /// How many springs; the rest computes nothing that is used.
-    count: u32,
+    /// w / ((1 + γ)(w_a + w_b) + α̃) of both ends; negative of the second.
+    on_a: Numbers,
+    on_b: Numbers,
 }
 
 impl Block {
     const EMPTY: Self = Self {
-        a: [0; WIDTH],
-        b: [0; WIDTH],
+        ends: [Ends(0); WIDTH],
         apart: [[1.0, 0.0, 0.0, 0.0]; WIDTH],
         rest: [1.0; WIDTH],
-        stiffness: [1.0; WIDTH],
-        share: [0.0; WIDTH],
-        w_a: [0.0; WIDTH],
-        w_b: [0.0; WIDTH],
-        soft: [0.0; WIDTH],
-        lambda: [0.0; WIDTH],
-        count: 0,
+        on_a: [0.0; WIDTH],
+        on_b: [0.0; WIDTH],
     };
+}
+
+/// What a block needs less often.
+#[derive(Clone)]
+struct Aside {
+    /// How many springs.
+    count: usize,
+    /// k [N/m].
+    stiffness: Numbers,
+    /// 1/((1 + γ)(w_a + w_b) + α̃) [kg], α̃ and λ, for more than one iteration.
+    share: Numbers,
+    soft: Numbers,
+    lambda: Numbers,
+}
+
+impl Aside {
+    const EMPTY: Self =
+        Self { count: 0, stiffness: [1.0; WIDTH], share: [0.0; WIDTH], soft: [0.0; WIDTH], lambda: [0.0; WIDTH] };
+}
+
+/// Blocks of one part.
+#[derive(Clone, Default)]
+struct Blocks {
+    blocks: Vec<Block>,
+    aside: Vec<Aside>,
+    /// How many successive blocks are projected together.
+    runs: Vec<u32>,
+}
+
+impl Blocks {
+    /// Adds springs of one colour; `place` says where in the window a node is.
+    fn add(&mut self, colour: usize, springs: impl Iterator<Item = Spring>, place: impl Fn(u32) -> usize) {
+        let mut full = true;
+        let blocks_before = self.blocks.len();
+        for spring in springs {
+            if full {
+                self.blocks.push(Block::EMPTY);
+                self.aside.push(Aside::EMPTY);
+            }
+            if let (Some(block), Some(aside)) = (self.blocks.last_mut(), self.aside.last_mut()) {
+                let lane = aside.count;
+                block.ends[lane] = Ends::new(spring.nodes.map(&place));
+                (block.rest[lane], aside.stiffness[lane]) = (spring.rest as f32, spring.stiffness as f32);
+                aside.count += 1;
+                full = aside.count == WIDTH || colour == CROWDED;
+            }
+        }
+        let (mut left, most) = (self.blocks.len() - blocks_before, if colour == CROWDED { 1 } else { RUN });
+        while left > 0 {
+            self.runs.push(left.min(most) as u32);
+            left -= left.min(most);
+        }
+    }
+
+    /// Computes what stays the same in a step. `node` says which node has a place.
+    fn begin(&mut self, node: impl Fn(usize) -> usize, start: &[Vec3], inverse_mass: &[f64], (h, gamma): (f64, f64)) {
+        for (block, aside) in self.blocks.iter_mut().zip(&mut self.aside) {
+            for lane in 0..aside.count {
+                let [a, b] = block.ends[lane].places().map(&node);
+                let (w_a, w_b) = (inverse_mass[a], inverse_mass[b]);
+                let soft = 1.0 / (f64::from(aside.stiffness[lane]) * h * h);
+                let share = 1.0 / ((1.0 + gamma) * (w_a + w_b) + soft);
+                block.apart[lane] = narrow(start[b] - start[a]);
+                (block.on_a[lane], block.on_b[lane]) = ((share * w_a) as f32, -(share * w_b) as f32);
+                (aside.share[lane], aside.soft[lane]) = (share as f32, soft as f32);
+            }
+        }
+    }
+
+    /// Projects all of them once. `again` if this is one of several iterations.
+    fn sweep(&mut self, shift: &mut Window, before: &Window, again: bool, (push, gamma): (f32, f32)) {
+        match (again, gamma != 0.0) {
+            (false, false) => lanes::run(Sweep::<false, false> { blocks: self, shift, before, push, gamma }),
+            (false, true) => lanes::run(Sweep::<false, true> { blocks: self, shift, before, push, gamma }),
+            (true, false) => lanes::run(Sweep::<true, false> { blocks: self, shift, before, push, gamma }),
+            (true, true) => lanes::run(Sweep::<true, true> { blocks: self, shift, before, push, gamma }),
+        }
+    }
+}
+
+/// Springs between some nodes anywhere, whose shifts are copied into a window and back.
+#[derive(Clone, Default)]
+struct Far {
+    nodes: Vec<u32>,
+    blocks: Blocks,
+}
+
+impl Far {
+    /// As many together, in their order, as have their nodes in one window.
+    fn of(springs: impl Iterator<Item = Spring>, node_count: usize) -> Vec<Self> {
+        let mut all = Vec::new();
+        let (mut nodes, mut rows, mut some) = (Vec::new(), Vec::new(), Vec::new());
+        let mut place = vec![u32::MAX; node_count];
+        let mut springs = springs.peekable();
+        while let Some(spring) = springs.next() {
+            for n in spring.nodes {
+                let at = &mut place[n as usize];
+                if *at == u32::MAX {
+                    *at = nodes.len() as u32;
+                    nodes.push(n);
+                }
+                rows.push(*at);
+            }
+            some.push(spring);
+            if springs.peek().is_none() || nodes.len() + 2 > WINDOW {
+                let Parts { inside, .. } =
+                    domain::divide(WINDOW, 2, &rows, |blocks: &mut Blocks, _, colour, group: &[u32]| {
+                        let group = group.iter().map(|&row| some[row as usize]);
+                        blocks.add(colour, group, |n| place[n as usize] as usize);
+                    });
+                all.extend(inside.into_iter().map(|blocks| Self { nodes: std::mem::take(&mut nodes), blocks }));
+                rows.clear();
+                some.clear();
+                place.fill(u32::MAX);
+            }
+        }
+        all
+    }
 }
 
 /// Springs that are projected together.
 #[derive(Default)]
 pub struct Springs {
-    domain: usize,
-    domains: Vec<Vec<Block>>,
-    crossing: Vec<Block>,
+    inside: Vec<Blocks>,
+    between: Vec<Blocks>,
+    far: Vec<Far>,
     /// Resistance to compression, of that to stretch.
     pub push: f32,
     /// Dashpot over spring [s].
@@ -69,94 +198,77 @@ pub struct Springs {
     gamma: f32,
 }
 
-/// Sorts springs by colour into blocks; nodes are counted from `first`.
-fn blocks(mut springs: Vec<(usize, Spring)>, first: usize) -> Vec<Block> {
-    springs.sort_by_key(|(colour, _)| *colour);
-    let mut blocks: Vec<Block> = Vec::with_capacity(springs.len() / WIDTH + 16);
-    let mut last = usize::MAX;
-    for (colour, spring) in springs {
-        let full = blocks.last().is_none_or(|block| block.count as usize == WIDTH);
-        if colour != last || colour == Colours::CROWDED || full {
-            blocks.push(Block::EMPTY);
-            last = colour;
-        }
-        if let Some(block) = blocks.last_mut() {
-            let lane = block.count as usize;
-            [block.a[lane], block.b[lane]] = spring.nodes.map(|n| n - first as u32);
-            (block.rest[lane], block.stiffness[lane]) = (spring.rest as f32, spring.stiffness as f32);
-            block.count += 1;
-        }
-    }
-    blocks
-}
-
 impl Springs {
     /// Divides and colours springs, in their order.
-    pub fn new(springs: impl Iterator<Item = Spring>, node_count: usize) -> Self {
-        let domain = domain::size(node_count);
-        let mut inside: Vec<Vec<(usize, Spring)>> = vec![Vec::new(); node_count.div_ceil(domain)];
-        let mut crossing = Vec::new();
-        let (mut colours, mut crossing_colours) = (Colours::new(node_count), Colours::new(node_count));
-        for spring in springs {
-            let nodes = spring.nodes.map(|n| n as usize);
-            match domain::of(&nodes, domain) {
-                Some(d) => inside[d].push((colours.next(nodes), spring)),
-                None => crossing.push((crossing_colours.next(nodes), spring)),
-            }
-        }
-        let domains = inside.into_iter().enumerate().map(|(d, springs)| blocks(springs, d * domain)).collect();
-        Self { domain, domains, crossing: blocks(crossing, 0), push: 1.0, lag: 0.0, gamma: 0.0 }
+    pub fn new(springs: &[Spring], node_count: usize) -> Self {
+        let rows: Vec<u32> = springs.iter().flat_map(|spring| spring.nodes).collect();
+        let mut distant = Vec::new();
+        let Parts { inside, between, .. } =
+            domain::divide(node_count, 2, &rows, |blocks: &mut Blocks, first, colour, group| match first {
+                Some(first) => {
+                    blocks.add(colour, group.iter().map(|&row| springs[row as usize]), |n| n as usize - first)
+                }
+                None => distant.extend_from_slice(group),
+            });
+        distant.sort_unstable();
+        let far = Far::of(distant.into_iter().map(|row| springs[row as usize]), node_count);
+        Self { inside, between, far, push: 1.0, lag: 0.0, gamma: 0.0 }
     }
 
     /// Computes what stays the same in a step of substeps of `h` [s].
     pub fn begin(&mut self, start: &[Vec3], inverse_mass: &[f64], h: f64) {
         let gamma = self.lag / h;
         self.gamma = gamma as f32;
-        let prepare = |first: usize, blocks: &mut Vec<Block>| {
-            for block in blocks {
-                for lane in 0..block.count as usize {
-                    let (a, b) = (first + block.a[lane] as usize, first + block.b[lane] as usize);
-                    let (w_a, w_b) = (inverse_mass[a], inverse_mass[b]);
-                    let soft = 1.0 / (f64::from(block.stiffness[lane]) * h * h);
-                    block.apart[lane] = narrow(start[b] - start[a]);
-                    block.share[lane] = (1.0 / ((1.0 + gamma) * (w_a + w_b) + soft)) as f32;
-                    (block.w_a[lane], block.w_b[lane]) = (w_a as f32, w_b as f32);
-                    block.soft[lane] = soft as f32;
-                }
-            }
+        let prepare = |first: usize, blocks: &mut [Blocks]| {
+            parallel::for_each_chunk(blocks, 1, |window, blocks| {
+                let first = first + window * WINDOW;
+                blocks[0].begin(|place| first + place, start, inverse_mass, (h, gamma));
+            });
         };
-        let size = self.domain;
-        parallel::for_each_chunk(&mut self.domains, 1, |d, blocks| prepare(d * size, &mut blocks[0]));
-        prepare(0, &mut self.crossing);
+        prepare(0, &mut self.inside);
+        prepare(WINDOW / 2, &mut self.between);
+        for Far { nodes, blocks } in &mut self.far {
+            blocks.begin(|place| nodes[place] as usize, start, inverse_mass, (h, gamma));
+        }
     }
 
     /// Forgets λ, before the first of several iterations.
     pub fn forget(&mut self) {
-        self.domains.iter_mut().flatten().chain(&mut self.crossing).for_each(|block| block.lambda = [0.0; WIDTH]);
+        let blocks =
+            self.inside.iter_mut().chain(&mut self.between).chain(self.far.iter_mut().map(|far| &mut far.blocks));
+        blocks.flat_map(|blocks| &mut blocks.aside).for_each(|aside| aside.lambda = [0.0; WIDTH]);
     }
 
-    /// Projects every spring once. `again` if this is one of several iterations.
+    /// Projects every spring once; tables are of [whole windows](domain::padded). `again` if this is one of several iterations.
     pub fn sweep(&mut self, shift: &mut [Shift], before: &[Shift], again: bool) {
-        let (push, gamma, size) = (self.push, self.gamma, self.domain);
-        let run = |first: usize, blocks: &mut [Block], shift: &mut [Shift]| {
-            let before = &before[first..first + shift.len()];
-            match (again, gamma != 0.0) {
-                (false, false) => lanes::run(Sweep::<false, false> { blocks, shift, before, push, gamma }),
-                (false, true) => lanes::run(Sweep::<false, true> { blocks, shift, before, push, gamma }),
-                (true, false) => lanes::run(Sweep::<true, false> { blocks, shift, before, push, gamma }),
-                (true, true) => lanes::run(Sweep::<true, true> { blocks, shift, before, push, gamma }),
-            }
+        let law = (self.push, self.gamma);
+        let windows = |shift: &mut [Shift], before: &[Shift], blocks: &mut [Blocks]| {
+            let before = before.as_chunks().0;
+            parallel::for_each_domain(shift.as_chunks_mut().0, 1, blocks, |window, shift, blocks| {
+                blocks.sweep(&mut shift[0], &before[window], again, law);
+            });
         };
-        parallel::for_each_domain(shift, size, &mut self.domains, |first, shift, blocks| run(first, blocks, shift));
-        run(0, &mut self.crossing, shift);
+        windows(shift, before, &mut self.inside);
+        windows(&mut shift[WINDOW / 2..], &before[WINDOW / 2..], &mut self.between);
+        if self.far.is_empty() {
+            return;
+        }
+        let (mut here, mut was) = ([[0.0; 4]; WINDOW], [[0.0; 4]; WINDOW]);
+        for Far { nodes, blocks } in &mut self.far {
+            for (k, &n) in nodes.iter().enumerate() {
+                (here[k], was[k]) = (shift[n as usize], before[n as usize]);
+            }
+            blocks.sweep(&mut here, &was, again, law);
+            nodes.iter().zip(here).for_each(|(&n, here)| shift[n as usize] = here);
+        }
     }
 }
 
 /// The loop over blocks.
 struct Sweep<'a, const AGAIN: bool, const DAMPED: bool> {
-    blocks: &'a mut [Block],
-    shift: &'a mut [Shift],
-    before: &'a [Shift],
+    blocks: &'a mut Blocks,
+    shift: &'a mut Window,
+    before: &'a Window,
     push: f32,
     gamma: f32,
 }
@@ -174,61 +286,53 @@ fn plus(a: Shift, b: Shift, times: f32) -> Shift {
 impl<const AGAIN: bool, const DAMPED: bool> Work for Sweep<'_, AGAIN, DAMPED> {
     #[inline(always)]
     fn run(self) {
-        let shift = self.shift;
-        let mut along = [[1.0, 0.0, 0.0, 0.0]; WIDTH];
-        let mut moved = [[0.0; 4]; WIDTH];
-        for block in self.blocks {
-            let count = block.count as usize;
-            block.project::<AGAIN, DAMPED>(count, shift, self.before, &mut along, &mut moved, (self.push, self.gamma));
-        }
-    }
-}
-
-impl Block {
-    #[inline(always)]
-    fn project<const AGAIN: bool, const DAMPED: bool>(
-        &mut self,
-        count: usize,
-        shift: &mut [Shift],
-        before: &[Shift],
-        along: &mut [Shift; WIDTH],
-        moved: &mut [Shift; WIDTH],
-        (push, gamma): (f32, f32),
-    ) {
-        for lane in 0..count {
-            let (a, b) = (self.a[lane] as usize, self.b[lane] as usize);
-            let difference = less(shift[b], shift[a]);
-            along[lane] = plus(self.apart[lane], difference, 1.0);
-            if DAMPED {
-                moved[lane] = less(difference, less(before[b], before[a]));
+        let Self { blocks: Blocks { blocks, aside, runs }, shift, before, push, gamma } = self;
+        let mut along = [[[1.0, 0.0, 0.0, 0.0]; WIDTH]; RUN];
+        let mut moved = [[[0.0; 4]; WIDTH]; RUN];
+        let mut on = [[[0.0; WIDTH]; 2]; RUN];
+        let (mut blocks, mut aside) = (&blocks[..], &mut aside[..]);
+        for &count in &*runs {
+            let (run, rest) = blocks.split_at((count as usize).min(RUN));
+            let (run_aside, rest_aside) = aside.split_at_mut(run.len());
+            (blocks, aside) = (rest, rest_aside);
+            for ((block, along), moved) in run.iter().zip(&mut along).zip(&mut moved) {
+                for lane in 0..WIDTH {
+                    let [a, b] = block.ends[lane].places();
+                    let difference = less(shift[b], shift[a]);
+                    along[lane] = plus(block.apart[lane], difference, 1.0);
+                    if DAMPED {
+                        moved[lane] = less(difference, less(before[b], before[a]));
+                    }
+                }
             }
-        }
-        let (mut on_a, mut on_b) = ([0.0f32; WIDTH], [0.0f32; WIDTH]);
-        for lane in 0..WIDTH {
-            // The fourth number is zero; leaving it out would leave a gap that the compiler fills with single rows.
-            let [x, y, z, o] = along[lane];
-            let length = ((x * x + y * y) + (z * z + o * o)).sqrt().max(f32::MIN_POSITIVE);
-            let over = length - self.rest[lane];
-            let mut value = if over < 0.0 { over * push } else { over };
-            if DAMPED {
-                let [u, v, w, r] = moved[lane];
-                value += gamma * (((x * u + y * v) + (z * w + o * r)) / length);
+            for ((((block, along), moved), on), aside) in run.iter().zip(&along).zip(&moved).zip(&mut on).zip(run_aside)
+            {
+                let [on_a, on_b] = on;
+                for lane in 0..WIDTH {
+                    // The fourth number is zero; leaving it out would leave a gap that the compiler fills with single rows.
+                    let [x, y, z, o] = along[lane];
+                    let length = ((x * x + y * y) + (z * z + o * o)).sqrt().max(f32::MIN_POSITIVE);
+                    let over = length - block.rest[lane];
+                    let mut value = if over < 0.0 { over * push } else { over };
+                    if DAMPED {
+                        let [u, v, w, r] = moved[lane];
+                        value += gamma * (((x * u + y * v) + (z * w + o * r)) / length);
+                    }
+                    if AGAIN {
+                        value += aside.soft[lane] * aside.lambda[lane];
+                        aside.lambda[lane] -= value * aside.share[lane];
+                    }
+                    let part = value / length;
+                    (on_a[lane], on_b[lane]) = (part * block.on_a[lane], part * block.on_b[lane]);
+                }
             }
-            if AGAIN {
-                value += self.soft[lane] * self.lambda[lane];
+            for ((block, along), [on_a, on_b]) in run.iter().zip(&along).zip(&on) {
+                for lane in 0..WIDTH {
+                    let [a, b] = block.ends[lane].places();
+                    shift[a] = plus(shift[a], along[lane], on_a[lane]);
+                    shift[b] = plus(shift[b], along[lane], on_b[lane]);
+                }
             }
-            let part = value * self.share[lane];
-            if AGAIN {
-                self.lambda[lane] -= part;
-            }
-            let part = part / length;
-            on_a[lane] = part * self.w_a[lane];
-            on_b[lane] = -(part * self.w_b[lane]);
-        }
-        for lane in 0..count {
-            let (a, b) = (self.a[lane] as usize, self.b[lane] as usize);
-            shift[a] = plus(shift[a], along[lane], on_a[lane]);
-            shift[b] = plus(shift[b], along[lane], on_b[lane]);
         }
     }
 }
@@ -245,25 +349,42 @@ mod tests {
             let nodes = cloth.mesh.edge_nodes(e).map(|n| n.0);
             Spring { nodes, rest: cloth.rest[e], stiffness: 100.0 + f64::from(e.0) }
         };
-        Springs::new(cloth.mesh.edges().map(spring), cloth.x.len())
+        Springs::new(&cloth.mesh.edges().map(spring).collect::<Vec<_>>(), cloth.x.len())
     }
 
-    /// Every spring once; none at two nodes of one block.
+    /// The ends of the springs of every run.
+    fn runs(blocks: &Blocks) -> Vec<Vec<[usize; 2]>> {
+        let mut lanes = blocks.blocks.iter().zip(&blocks.aside);
+        let ends = |count: &u32| {
+            let run = lanes.by_ref().take(*count as usize);
+            run.flat_map(|(block, aside)| block.ends[..aside.count].iter().map(|ends| ends.places())).collect()
+        };
+        blocks.runs.iter().map(ends).collect()
+    }
+
+    /// Every spring once; none at two nodes of one run.
     fn check(springs: &Springs, cloth: &Cloth) -> Result<(), TestCaseError> {
         let mut found = Vec::new();
-        let places = springs.domains.iter().enumerate().map(|(d, blocks)| (d * springs.domain, blocks));
-        for (first, blocks) in places.chain([(0, &springs.crossing)]) {
-            for block in blocks {
-                let count = block.count as usize;
-                prop_assert!(count > 0);
-                let mut nodes: Vec<usize> =
-                    block.a[..count].iter().chain(&block.b[..count]).map(|&n| first + n as usize).collect();
-                for lane in 0..count {
-                    found.push([nodes[lane], nodes[count + lane]]);
-                }
-                nodes.sort_unstable();
-                prop_assert!(nodes.windows(2).all(|pair| pair[0] != pair[1]), "a node twice in a block");
+        let mut all_runs = Vec::new();
+        for (first, part) in [(0, &springs.inside), (WINDOW / 2, &springs.between)] {
+            for (window, blocks) in part.iter().enumerate() {
+                let first = first + window * WINDOW;
+                all_runs.extend(runs(blocks).into_iter().map(|run| {
+                    run.into_iter().map(|ends| ends.map(|place| first + place)).collect::<Vec<[usize; 2]>>()
+                }));
             }
+        }
+        for Far { nodes, blocks } in &springs.far {
+            all_runs.extend(runs(blocks).into_iter().map(|run| {
+                run.into_iter().map(|ends| ends.map(|place| nodes[place] as usize)).collect::<Vec<[usize; 2]>>()
+            }));
+        }
+        for run in all_runs {
+            prop_assert!(!run.is_empty());
+            let mut nodes: Vec<usize> = run.iter().flatten().copied().collect();
+            nodes.sort_unstable();
+            prop_assert!(nodes.windows(2).all(|pair| pair[0] != pair[1]), "a node twice in a run");
+            found.extend(run);
         }
         let mut all: Vec<[usize; 2]> =
             cloth.mesh.edges().map(|e| cloth.mesh.edge_nodes(e).map(|n| n.0 as usize)).collect();
@@ -276,10 +397,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(12))]
         #[test]
-        fn no_block_has_a_node_twice_whatever_was_torn(edits in prop::collection::vec(any::<u32>(), 1..200)) {
-            let mesh = generate::irregular(Vec2::ONE, 0.025, 3).unwrap();
+        fn no_run_has_a_node_twice_whatever_was_torn(edits in prop::collection::vec(any::<u32>(), 1..200)) {
+            let mesh = generate::irregular(Vec2::ONE, 0.017, 3).unwrap();
             let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
-            assert!(cloth.x.len() > 1024, "more than one domain");
+            assert!(cloth.x.len() > WINDOW, "more than one window");
             let mut log = ChangeLog::new();
             for id in edits {
                 cloth.mesh.open_edge(EdgeId(id % cloth.mesh.edge_count() as u32), &mut log);
@@ -287,6 +408,21 @@ mod tests {
             cloth.follow(&log);
             check(&springs(&cloth), &cloth)?;
         }
+    }
+
+    #[test]
+    fn new_nodes_are_far_from_old_ones_and_have_their_springs() {
+        let mesh = generate::grid(Vec2::ONE, [80, 80]).unwrap();
+        let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
+        assert!(springs(&cloth).far.is_empty() && !springs(&cloth).between.is_empty());
+        let mut log = ChangeLog::new();
+        for e in cloth.mesh.edges().step_by(3) {
+            cloth.mesh.open_edge(e, &mut log);
+        }
+        cloth.follow(&log);
+        let made = springs(&cloth);
+        assert!(made.far.len() > 1, "more than a window of nodes");
+        check(&made, &cloth).unwrap();
     }
 
     #[test]
@@ -320,12 +456,13 @@ mod tests {
         made.begin(&cloth.x, &cloth.inverse_mass, h);
         let noise = |key: u64, n: usize| (crate::math::hash_unit(key, n as u64) - 0.5) as f32 * 1e-2;
         let shifts: Vec<Shift> = (0..cloth.x.len()).map(|n| [noise(4, n), noise(5, n), noise(6, n), 0.0]).collect();
-        let before = vec![[0.0; 4]; shifts.len()];
-        assert_eq!(made.domains.len(), 1);
+        let before = [[0.0; 4]; WINDOW];
+        assert_eq!(made.inside.len(), 1);
         let swept = |width| {
-            let (mut shift, mut blocks) = (shifts.clone(), made.domains[0].clone());
+            let (mut shift, mut blocks) = ([[0.0; 4]; WINDOW], made.inside[0].clone());
+            shift[..shifts.len()].copy_from_slice(&shifts);
             for _ in 0..3 {
-                let (blocks, shift, before) = (&mut blocks[..], &mut shift[..], &before[..]);
+                let (blocks, shift, before) = (&mut blocks, &mut shift, &before);
                 lanes::run_at(width, Sweep::<true, true> { blocks, shift, before, push: 1.0, gamma: made.gamma });
             }
             shift
@@ -338,9 +475,7 @@ mod tests {
         }
         // The same in double precision, in the same order.
         let mut exact: Vec<Vec3> = shifts.iter().map(|&s| crate::potential::widen(s)).collect();
-        let rows: Vec<[usize; 2]> = (made.domains[0].iter())
-            .flat_map(|block| (0..block.count as usize).map(|lane| [block.a[lane] as usize, block.b[lane] as usize]))
-            .collect();
+        let rows: Vec<[usize; 2]> = runs(&made.inside[0]).concat();
         let edge = |[a, b]: [usize; 2]| {
             cloth.mesh.edges().find(|&e| cloth.mesh.edge_nodes(e).map(|n| n.0 as usize) == [a, b]).unwrap()
         };

@@ -10,7 +10,7 @@
 //!
 //! Parameters: `substeps` (default 16), `iterations` (1), `levels` (6: coarser
 //! graphs, at most so many, see `levels.rs`; 0: none). Constraints and compliances are the elements' own: springs C = l − l₀ with
-//! compliance 1/k, others C = √(2U) with compliance 1. Order: bending, shear or membrane, levels, springs.
+//! compliance 1/k, hinges C = θ with compliance θ/M, others C = √(2U) with compliance 1. Order: bending, shear or membrane, levels, springs.
 //!
 //! Source: Macklin, Müller, Chentanez 2016; Macklin et al. 2019 (small steps). Deviations: loads are evaluated once per step, not
 //! per substep, to save time (what it would cost wasn't measured); damping acts along the constraint, so that of a membrane only along its present
@@ -288,7 +288,7 @@ mod tests {
         }
     }
 
-    /// A sheet with everything, on two domains of nodes and more.
+    /// A sheet with everything, on two windows of nodes and more.
     fn large(levels: u32) -> Simulation {
         let mesh = generate::grid(Vec2::ONE, [80, 80]).unwrap();
         let cloth = Cloth::flat(mesh, FABRIC.density, Placement { warp: Vec3::Z, ..Placement::default() });
