@@ -1,9 +1,10 @@
 //! The same work on ripstop and on other engines, in one run.
 //!
-//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`
+//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`, and the same with `ball`
 //!
 //! Figures are to be read as ratios of rows of one run: machines differ, and so does one machine from hour to hour.
 
+mod ball;
 mod hang;
 mod peer;
 mod strain;
@@ -32,6 +33,18 @@ enum Work {
         #[arg(short, long, default_value = "out/bench")]
         output: PathBuf,
     },
+    /// A ball thrown on a level sheet of 1 m held on two sides, 1.5 s at 60 frames/s: cost of a frame, and stretch.
+    Ball {
+        /// Nodes per side.
+        #[arg(long, value_delimiter = ',', default_values_t = [50, 100], value_parser = clap::value_parser!(u32).range(3..=500))]
+        sizes: Vec<u32>,
+        /// Threads.
+        #[arg(long, value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u16).range(1..=256))]
+        threads: Vec<u16>,
+        /// Folder for ball.json and ball.md.
+        #[arg(short, long, default_value = "out/bench")]
+        output: PathBuf,
+    },
     /// Draws the plot of an earlier run again.
     Plot {
         /// Folder with hang.json.
@@ -42,6 +55,7 @@ enum Work {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().work {
         Work::Hang { sizes, threads, output } => hang::run(&sizes, &threads, &output),
+        Work::Ball { sizes, threads, output } => ball::run(&sizes, &threads, &output),
         Work::Plot { folder } => hang::draw(&folder),
     }
 }

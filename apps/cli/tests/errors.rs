@@ -259,6 +259,20 @@ fn bodies() {
 }
 
 #[test]
+fn contacts() {
+    let mut page = Page::default();
+    let mut refuse = |title: &str, table: &str| page.refuse(title, format!("{STRIP}\n{table}\n"));
+    refuse("no thickness", "[contact]\nthickness = 0.0");
+    refuse("negative friction", "[contact]\nfriction = -0.1");
+    refuse("no stiffness", "[contact]\nstiffness = 0.0");
+    refuse("unknown key", "[contact]\nthikness = 0.001");
+    let ball = "[[body]]\nname = \"ball\"\nshape = { ball = { radius = 0.05 } }";
+    refuse("a body that crosses the cloth", &format!("{ball}\nplace = [0.1, 0.1, 0.0]"));
+    refuse("cloth inside a body", "[[body]]\nname = \"room\"\nshape = { ball = { radius = 5.0 } }");
+    insta::assert_snapshot!("contacts", page.0);
+}
+
+#[test]
 fn strength_maps() {
     let mut page = Page::default();
     let mapped = format!("{STRIP}\n[tear.map]\nimage = \"maps/weak.png\"\n");

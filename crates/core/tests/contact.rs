@@ -14,8 +14,10 @@ fn implicit() -> Box<dyn Integrator> {
     Box::new(Implicit::new(ImplicitSettings { tolerance: 1e-4, ..ImplicitSettings::default() }))
 }
 
+type Kind = (&'static str, fn() -> Box<dyn Integrator>, f64);
+
 /// Name, integrator and step [s] of one integrator of each kind.
-fn all() -> [(&'static str, fn() -> Box<dyn Integrator>, f64); 3] {
+fn all() -> [Kind; 3] {
     [
         ("rk4", || Box::<Rk4>::default(), 2e-4),
         ("implicit", implicit, 1.0 / 240.0),

@@ -119,7 +119,7 @@ impl Scene {
             let local =
                 |n: NodeId| crossing::inside(&body.surface.points, &body.surface.triangles, pose.local(cloth.x[n]));
             // What doesn't cross the surface is wholly inside or wholly outside, piece by piece: a node of each tells.
-            let inside = body.surface.closed && count == 0 && firsts.iter().copied().any(local);
+            let inside = body.surface.closed && body.ties.is_empty() && count == 0 && firsts.iter().copied().any(local);
             if count > 0 || inside {
                 let cause = match inside {
                     true => format!("the cloth is inside body `{}` at the start", body.name),

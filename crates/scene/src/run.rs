@@ -454,6 +454,9 @@ pub(crate) fn crossings_by(simulation: &Simulation) -> (usize, Vec<usize>) {
     let (cloth, bodies) = (simulation.cloth(), simulation.bodies());
     let faces: Vec<[u32; 3]> = cloth.mesh.faces().map(|f| cloth.mesh.face_nodes(f).map(|n| n.0)).collect();
     let with = bodies.iter().enumerate().map(|(b, body)| {
+        if !body.ties.is_empty() {
+            return 0;
+        }
         let pose = bodies.pose(b);
         let points: Vec<Vec3> = body.surface.points.iter().map(|&p| pose.apply(p)).collect();
         crossing::crossings_between(&cloth.x, &faces, &points, &body.surface.triangles, TOUCHING).len()

@@ -9,7 +9,7 @@
 
 use super::row::{NOBODY, Row};
 use super::tree::{Swept, Tree};
-use crate::body::Bodies;
+use crate::body::{Bodies, Body};
 use crate::cloth::Cloth;
 use crate::math::Vec3;
 use crate::parallel;
@@ -32,6 +32,11 @@ struct Face {
     edges: [u32; 3],
     /// Bit k: it asks for its point k; bit 3 + k: for its edge k.
     owns: u8,
+}
+
+/// True if cloth meets the body: not if it holds some of it, which could be anywhere in it.
+fn meets(body: &Body) -> bool {
+    body.ties.is_empty()
 }
 
 /// Everything that can touch.
@@ -73,7 +78,7 @@ impl Field {
         self.faces.clear();
         self.edges.clear();
         self.body_of.clear();
-        for (b, body) in bodies.iter().enumerate() {
+        for (b, body) in bodies.iter().enumerate().filter(|(_, body)| meets(body)) {
             let (first, first_edge) = (self.body_of.len() as u32, self.edges.len() as u32);
             let surface = &body.surface;
             self.body_of.resize(self.body_of.len() + surface.points.len(), b as u32);
@@ -154,7 +159,7 @@ impl Field {
     /// Sets where all points are, at the beginning of the step or now.
     pub fn place(out: &mut Vec<Vec3>, cloth: &[Vec3], bodies: &Bodies, before: bool) {
         out.clear();
-        for (b, body) in bodies.iter().enumerate() {
+        for (b, body) in bodies.iter().enumerate().filter(|(_, body)| meets(body)) {
             let pose = if before { bodies.pose_before(b) } else { bodies.pose(b) };
             out.extend(body.surface.points.iter().map(|&p| pose.apply(p)));
         }

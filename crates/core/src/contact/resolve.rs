@@ -239,7 +239,7 @@ impl Resolver {
             let place = middle + nudge.shift + by * (pose.place - middle);
             bodies.set_pose(b, Pose { place, turn: (by * pose.turn).normalize() });
             let pose = bodies.pose(b);
-            let points = field.body_of.iter().position(|&of| of as usize == b).unwrap_or_default();
+            let Some(points) = field.body_of.iter().position(|&of| of as usize == b) else { continue };
             for (k, &local) in bodies.get(b).iter().flat_map(|body| &body.surface.points).enumerate() {
                 field.now[points + k] = pose.apply(local);
                 self.moved[points + k] = true;

@@ -189,7 +189,8 @@ impl Tree {
         self.found.resize_with(self.tasks.len(), Vec::new);
         let mut found = std::mem::take(&mut self.found);
         let (tree, tasks) = (&*self, &self.tasks);
-        let work = |(task, (list, stack)): (usize, (&mut Vec<T>, &mut Vec<(u32, u32)>))| {
+        type Task<'a, T> = (usize, (&'a mut Vec<T>, &'a mut Vec<(u32, u32)>));
+        let work = |(task, (list, stack)): Task<'_, T>| {
             list.clear();
             stack.clear();
             stack.push(tasks[task]);

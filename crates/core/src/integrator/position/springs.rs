@@ -34,7 +34,7 @@ struct Ends(u32);
 impl Ends {
     fn new([a, b]: [usize; 2]) -> Self {
         debug_assert!(a < WINDOW && b < WINDOW);
-        Self((a * 16 | b * 16 << 16) as u32)
+        Self(((a * 16) | ((b * 16) << 16)) as u32)
     }
 
     #[inline(always)]
