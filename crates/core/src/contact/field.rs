@@ -206,7 +206,7 @@ impl Field {
         let at = |p: u32| single[p as usize];
         if !self.built {
             let middle = |f: &Face| f.points.iter().map(|&p| at(p).0).sum::<Vec3A>() / 3.0;
-            tree.build(&faces.iter().map(middle).collect::<Vec<_>>());
+            tree.build(&faces.iter().map(middle).collect::<Vec<_>>(), self.body_faces as u32);
         }
         let boxed = |f: u32| Swept::of(faces[f as usize].points.map(at));
         // Built anew next time if it has become bad.
@@ -249,7 +249,7 @@ impl Field {
                 }
             }
         };
-        tree.pairs(reach, body_faces, take, &mut self.lists);
+        tree.pairs(reach, take, &mut self.lists);
         self.pairs.clear();
         self.lists.iter().for_each(|list| self.pairs.extend_from_slice(list));
         self.listed.clear();

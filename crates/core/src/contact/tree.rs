@@ -78,6 +78,8 @@ struct Branch {
     /// First of its triangles in the order of the tree.
     first: u32,
     count: u32,
+    /// All of its triangles are of the kind that don't count among themselves.
+    mute: bool,
 }
 
 /// The tree.
@@ -91,13 +93,15 @@ pub struct Tree {
     leaves: Vec<Swept>,
     /// Sum of the sizes of all boxes when the tree was built.
     built_size: f32,
+    mute: u32,
     tasks: Vec<(u32, u32)>,
     found: Vec<Vec<(u32, u32)>>,
 }
 
 impl Tree {
-    /// Builds the tree anew for triangles with these middles.
-    pub fn build(&mut self, middles: &[Vec3A]) {
+    /// Builds the tree anew for triangles with these middles. Pairs of triangles both of which are below `mute` don't count.
+    pub fn build(&mut self, middles: &[Vec3A], mute: u32) {
+        self.mute = mute;
         self.order.clear();
         self.order.extend(0..middles.len() as u32);
         self.branches.clear();
@@ -111,7 +115,8 @@ impl Tree {
 
     fn divide(&mut self, order: &mut [u32], first: usize, middles: &[Vec3A]) {
         let at = self.branches.len();
-        self.branches.push(Branch { next: 0, first: first as u32, count: order.len() as u32 });
+        let mute = order.iter().all(|&f| f < self.mute);
+        self.branches.push(Branch { next: 0, first: first as u32, count: order.len() as u32, mute });
         if order.len() > LEAF {
             let (low, high) = order.iter().fold((Vec3A::INFINITY, Vec3A::NEG_INFINITY), |(low, high), &f| {
                 (low.min(middles[f as usize]), high.max(middles[f as usize]))
@@ -153,12 +158,10 @@ impl Tree {
     }
 
     /// Calls `take` for every pair of different triangles that may come as near as `reach`, each pair once; it adds what it
-    /// makes of the pair to a list. Returns these lists, in an order that depends on the tree but not on the threads. `skip` leaves out pairs
-    /// both of which are below that number.
+    /// makes of the pair to a list. Returns these lists, in an order that depends on the tree but not on the threads.
     pub fn pairs<T: Send>(
         &mut self,
         reach: f32,
-        skip: u32,
         take: impl Fn(u32, u32, &Swept, &Swept, &mut Vec<T>) + Sync,
         lists: &mut Vec<Vec<T>>,
     ) {
@@ -197,7 +200,7 @@ impl Tree {
             while let Some((a, b)) = stack.pop() {
                 if !tree.widen(a, b, reach, &mut |pair| stack.push(pair)) {
                     stack.pop();
-                    tree.meet(a, b, reach, skip, &take, list);
+                    tree.meet(a, b, reach, &take, list);
                 }
             }
         };
@@ -213,6 +216,9 @@ impl Tree {
     #[inline]
     fn widen(&self, a: u32, b: u32, reach: f32, push: &mut impl FnMut((u32, u32))) -> bool {
         let (at, bt) = (&self.branches[a as usize], &self.branches[b as usize]);
+        if at.mute && bt.mute {
+            return true;
+        }
         let (a_leaf, b_leaf) = (at.count as usize <= LEAF, bt.count as usize <= LEAF);
         if a_leaf && b_leaf {
             push((a, b));
@@ -249,7 +255,6 @@ impl Tree {
         a: u32,
         b: u32,
         reach: f32,
-        skip: u32,
         take: &impl Fn(u32, u32, &Swept, &Swept, &mut Vec<T>),
         list: &mut Vec<T>,
     ) {
@@ -261,7 +266,7 @@ impl Tree {
             let others = if a == b { i + 1..range(a).end } else { range(b) };
             for j in others {
                 let (f, g) = (self.order[i], self.order[j]);
-                if (f >= skip || g >= skip) && self.leaves[i].may_meet(&self.leaves[j], reach) {
+                if (f >= self.mute || g >= self.mute) && self.leaves[i].may_meet(&self.leaves[j], reach) {
                     take(f, g, &self.leaves[i], &self.leaves[j], list);
                 }
             }
@@ -288,10 +293,10 @@ mod tests {
             let boxes: Vec<Swept> = corners.iter().map(|&c| Swept::of(c)).collect();
             let middles: Vec<Vec3A> = corners.iter().map(|c| (c[0].0 + c[1].0 + c[2].0) / 3.0).collect();
             let mut tree = Tree::default();
-            tree.build(&middles);
+            tree.build(&middles, 10);
             assert!(tree.refit(|f| boxes[f as usize]));
             let mut lists = Vec::new();
-            tree.pairs(reach, 10, |a, b, _, _, list| list.push((a.min(b), a.max(b))), &mut lists);
+            tree.pairs(reach, |a, b, _, _, list| list.push((a.min(b), a.max(b))), &mut lists);
             let mut found: Vec<(u32, u32)> = lists.concat();
             found.sort_unstable();
             let mut expected = Vec::new();
