@@ -128,11 +128,6 @@ impl Contacts {
         self.report
     }
 
-    /// The thickness that is used [m]: that of the settings, or less where the mesh is finer.
-    pub fn thickness(&self) -> f64 {
-        self.thickness
-    }
-
     /// What a checkpoint keeps.
     pub fn memory(&self) -> &[Memory] {
         &self.memory
@@ -279,11 +274,6 @@ impl Contacts {
                 }
             }
         }
-    }
-
-    /// True if no row is there for integrators to care about.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
 
     /// Takes the rows into a step of `h` [s] that is otherwise done: what explicit integrators call at their end.

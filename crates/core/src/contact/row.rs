@@ -224,7 +224,7 @@ pub fn begin(rows: &mut [Row], bodies: &[Twist], inverse_mass: &[f64], displaced
     }
 }
 
-/// Goes over all rows up to `sweeps` times, until nothing moves by more than `enough` [m]; what is too near by up to `allowed` thicknesses is left to be. Returns the largest correction of the last sweep [m].
+/// Goes over all rows up to `sweeps` times, until nothing moves by more than `enough` [m]; what is too near by up to `allowed` thicknesses is left to be.
 pub fn relax(
     rows: &mut [Row],
     bodies: &mut [Twist],
@@ -232,10 +232,9 @@ pub fn relax(
     inverse_mass: &[f64],
     h: f64,
     (sweeps, enough, allowed): (u32, f64, f64),
-) -> f64 {
-    let mut largest = 0.0;
+) {
     for _ in 0..sweeps {
-        largest = 0.0f64;
+        let mut largest = 0.0f64;
         for row in rows.iter_mut() {
             largest = largest.max(relax_row(row, bodies, moves, inverse_mass, h, allowed));
         }
@@ -243,7 +242,6 @@ pub fn relax(
             break;
         }
     }
-    largest
 }
 
 #[inline]

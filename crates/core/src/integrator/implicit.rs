@@ -202,7 +202,8 @@ impl Implicit {
             } else if size <= 2.0 * goal {
                 break;
             }
-            best = size;
+            // Without any contact force yet a residual says nothing: from the first answer on they can be compared.
+            best = if round == 0 { f64::INFINITY } else { size };
             kept.copy_from_slice(&total);
             predictor.tie(rows, &cloth.inverse_mass, &mut self.matrix);
             self.solve(&predictor.linked(rows, &cloth.inverse_mass));
