@@ -168,6 +168,27 @@ fn integrators() {
 }
 
 #[test]
+fn limits_of_tearing() {
+    let mut page = Page::default();
+    let mut refuse = |title: &str, from: &str, to: &str| {
+        let folder = Folder::new();
+        folder.write("strip.toml", STRIP.replace(from, to));
+        page.add(title, &folder.run(&["check", "strip.toml"]));
+        assert_eq!(folder.run(&["run", "strip.toml"]).status.code(), Some(2), "{title}");
+    };
+    let opening = "opening = \"snap\"";
+    refuse("no weak strength", opening, "weak = 0.0");
+    refuse("no tears in a step", opening, "per_step = 0");
+    refuse("no tears in a second", opening, "per_second = 0");
+    refuse("pause below zero", opening, "pause = -1.0");
+    refuse("pieces below zero", opening, "smallest_piece = -0.1");
+    refuse("unknown opening", opening, "opening = \"half\"");
+    refuse("springs below zero", "[tear]", "[model.springs]\nbend_shear = -3.0\n\n[tear]");
+    refuse("explicit steps for halves", opening, "opening = \"halve\"");
+    insta::assert_snapshot!("limits_of_tearing", page.0);
+}
+
+#[test]
 fn a_step_far_past_stability() {
     let mut page = Page::default();
     page.refuse("step far past stability", strip("step = 1e-3", "step = 2e-2"));

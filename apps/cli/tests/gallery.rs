@@ -57,6 +57,11 @@ fn phillips() {
 }
 
 #[test]
+fn onal() {
+    keeps_its_promises("onal");
+}
+
+#[test]
 fn bartels() {
     keeps_its_promises("bartels");
 }

@@ -46,6 +46,10 @@ pub struct Cloth {
     pub held_by: Column<NodeId, u32>,
     /// Node that this one was split from; itself if it was there from the start.
     pub parent: Column<NodeId, NodeId>,
+    /// Node is the tip of a tear, where cloth gives way more easily (Önal & İşler 2013 §3.2.2).
+    pub weak: Column<NodeId, bool>,
+    /// When the cloth last parted at the node [s]; minus infinity if it never did.
+    pub parted_at: Column<NodeId, f64>,
     /// Rest length of every edge as woven [m].
     pub woven: Column<EdgeId, f64>,
     /// Rest length of every edge now, after plastic flow [m].
@@ -75,6 +79,8 @@ impl Cloth {
             inverse_mass: Column::filled(count, 0.0),
             held_by: Column::filled(count, 0),
             parent: Column::from_rows(mesh.nodes().collect()),
+            weak: Column::filled(count, false),
+            parted_at: Column::filled(count, f64::NEG_INFINITY),
             rest: woven.clone(),
             torn: Column::filled(mesh.edge_count(), false),
             woven,
@@ -148,8 +154,37 @@ impl Cloth {
                 Change::NodeSplit { node, copy } => self.add_node(copy, node, &[(node, 1.0)]),
             }
         }
+        self.move_weak_marks(log);
         for n in Touched::by(&self.mesh, log).nodes {
             self.weigh(n);
+        }
+    }
+
+    /// Both ends of an opened edge are weak if the lips still meet there: the tip of a tear. Where they part, nothing is
+    /// weak any more, so the mark moves on with the tip.
+    fn move_weak_marks(&mut self, log: &[Change]) {
+        for change in log {
+            if let Change::NodeSplit { node, copy } = *change {
+                (self.weak[node], self.weak[copy]) = (false, false);
+            }
+        }
+        for change in log {
+            let Change::EdgeOpened { edge, lip } = *change else { continue };
+            let ([a, b], [c, d]) = (self.mesh.edge_nodes(edge), self.mesh.edge_nodes(lip));
+            // The lip runs the other way.
+            for (n, _) in [(a, d), (b, c)].into_iter().filter(|(n, other)| n == other) {
+                self.weak[n] = true;
+            }
+        }
+    }
+
+    /// Notes for all nodes that `log` parted that it was at `time` [s].
+    pub(crate) fn note_time(&mut self, log: &[Change], time: f64) {
+        for change in log {
+            let Change::EdgeOpened { edge, lip } = *change else { continue };
+            for n in [edge, lip].into_iter().flat_map(|e| self.mesh.edge_nodes(e)) {
+                self.parted_at[n] = time;
+            }
         }
     }
 
@@ -166,6 +201,8 @@ impl Cloth {
         self.inverse_mass.push(0.0);
         self.held_by.push(held);
         self.parent.push(parent);
+        self.weak.push(false);
+        self.parted_at.push(f64::NEG_INFINITY);
     }
 
     /// Gives an edge, new or changed, the woven length of its material coordinates and a rest length `flow` times

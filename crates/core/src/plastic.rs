@@ -47,7 +47,16 @@ impl Plasticity {
             let longer = cloth.elastic_strain(e) * cloth.rest[e];
             cloth.rest[e] += self.flow * longer;
         }
-        (!edges.is_empty()).then(|| Touched { edges, ..Touched::default() })
+        if edges.is_empty() {
+            return None;
+        }
+        // Bend-shear springs have rest lengths by all edges of their two faces.
+        let mesh = &cloth.mesh;
+        let faces = edges.iter().flat_map(|&e| [Some(mesh.edge_corner(e)), mesh.twin(mesh.edge_corner(e))]).flatten();
+        let mut edges: Vec<EdgeId> = faces.flat_map(|c| c.face().corners().map(|c| mesh.edge(c))).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        Some(Touched { edges, ..Touched::default() })
     }
 }
 

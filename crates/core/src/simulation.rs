@@ -127,6 +127,8 @@ pub struct Snapshot {
     step: u64,
     hand_done: usize,
     tears: u64,
+    openings: u64,
+    allowance: f64,
 }
 
 /// A [`Snapshot`] in writing, without a copy of the state.
@@ -139,6 +141,8 @@ pub struct SnapshotRef<'a> {
     step: u64,
     hand_done: usize,
     tears: u64,
+    openings: u64,
+    allowance: f64,
 }
 
 /// A cloth in motion.
@@ -156,6 +160,7 @@ pub struct Simulation {
     h: f64,
     step: u64,
     tears: u64,
+    openings: u64,
     topology_version: u64,
     reach: f64,
     log: ChangeLog,
@@ -194,6 +199,7 @@ impl Simulation {
             h,
             step: 0,
             tears: 0,
+            openings: 0,
             topology_version: 0,
             reach,
             log: ChangeLog::new(),
@@ -257,7 +263,7 @@ impl Simulation {
             Some(Policy::EndOfStep { rounds }) => {
                 self.integrate(0.0, self.h, watch)?;
                 for _ in 0..rounds {
-                    if !self.measure(watch) {
+                    if !self.measure(self.h, watch) {
                         break;
                     }
                     self.tear(watch);
@@ -269,7 +275,7 @@ impl Simulation {
                 for _ in 0..limit {
                     self.remember();
                     self.integrate(self.h - left, left, watch)?;
-                    if !self.measure(watch) {
+                    if !self.measure(self.h, watch) {
                         left = 0.0;
                         break;
                     }
@@ -293,6 +299,9 @@ impl Simulation {
         self.described = 0;
         self.unfinished = None;
         let (time, h) = (self.time(), self.h);
+        if let Some(tearing) = &mut self.tearing {
+            tearing.begin(h);
+        }
         for grip in &mut self.grips {
             let held = !grip.is_released();
             grip.drive(&mut self.cloth, time, h);
@@ -346,18 +355,19 @@ impl Simulation {
         }
     }
 
-    /// True if there is something to tear.
-    fn measure(&mut self, watch: &mut dyn Watch) -> bool {
+    /// True if there is something to tear, `since` [s] after the beginning of the step.
+    fn measure(&mut self, since: f64, watch: &mut dyn Watch) -> bool {
         watch.enter(Stage::Measure);
+        let time = self.time() + since;
         let Some(tearing) = &mut self.tearing else { return false };
-        tearing.measure(&self.cloth);
+        tearing.measure(&self.cloth, time);
         !tearing.requests.is_empty()
     }
 
     fn tear(&mut self, watch: &mut dyn Watch) {
         watch.enter(Stage::Tear);
-        if let Some(tearing) = &self.tearing {
-            tearing.resolve(&mut self.cloth, &mut self.log, &mut self.events);
+        if let Some(tearing) = &mut self.tearing {
+            self.openings += tearing.resolve(&mut self.cloth, &mut self.log, &mut self.events);
         }
     }
 
@@ -366,6 +376,12 @@ impl Simulation {
         watch.enter(Stage::Follow);
         self.topology_version += 1;
         self.cloth.follow(&self.log);
+        let time = self.time() + since;
+        self.cloth.note_time(&self.log, time);
+        if let Some(tearing) = &mut self.tearing {
+            tearing.ease(&mut self.cloth, &self.log);
+        }
+        self.contacts.follow(&mut self.cloth, &self.log);
         let touched = Touched::by(&self.cloth.mesh, &self.log);
         self.forces.follow(&self.cloth, &touched);
         self.integrator.follow(&touched);
@@ -376,9 +392,8 @@ impl Simulation {
         if let Some(tearing) = &mut self.tearing {
             tearing.follow(&self.cloth, &touched);
         }
-        self.contacts.follow();
         self.log.clear();
-        let (time, step) = (self.time() + since, self.step);
+        let step = self.step;
         for event in &mut self.events[self.described..] {
             (event.time, event.step) = (time, step);
         }
@@ -476,6 +491,10 @@ impl Simulation {
     pub fn tear_count(&self) -> u64 {
         self.tears
     }
+    /// Times that the cloth parted by load: each opens one edge or a few.
+    pub fn opening_count(&self) -> u64 {
+        self.openings
+    }
     /// Edges opened in the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -537,16 +556,19 @@ impl Simulation {
             step: self.step,
             hand_done: self.hand_done,
             tears: self.tears,
+            openings: self.openings,
+            allowance: self.tearing.as_ref().map_or(0.0, Tearing::allowance),
         }
     }
 
     /// Goes on from a checkpoint of the same scene, bit for bit.
     pub fn restore(&mut self, snapshot: Snapshot) {
-        let Snapshot { cloth, grips, bodies, contacts, step, hand_done, tears } = snapshot;
+        let Snapshot { cloth, grips, bodies, contacts, step, hand_done, tears, openings, allowance } = snapshot;
         let known = self.bodies.restore(bodies);
         debug_assert!(known, "a checkpoint of the same scene");
         self.contacts.restore(contacts);
-        (self.cloth, self.grips, self.step, self.hand_done, self.tears) = (cloth, grips, step, hand_done, tears);
+        (self.cloth, self.grips, self.step, self.hand_done) = (cloth, grips, step, hand_done);
+        (self.tears, self.openings) = (tears, openings);
         let all = Touched {
             nodes: self.cloth.mesh.nodes().collect(),
             edges: self.cloth.mesh.edges().collect(),
@@ -557,6 +579,7 @@ impl Simulation {
         self.integrator.follow(&all);
         if let Some(tearing) = &mut self.tearing {
             tearing.follow(&self.cloth, &all);
+            tearing.restore(allowance);
         }
     }
 }

@@ -197,7 +197,11 @@ pub struct FabricTable {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ModelKind {
     /// Springs on edges, corners and hinges.
-    Springs {},
+    Springs {
+        /// Stiffness of springs across the inner edges [N/m].
+        #[serde(default)]
+        bend_shear: f64,
+    },
     /// Finite elements, and bending over hinges. What is left out follows from the fabric.
     Membrane {
         /// Stiffness along the weft [N/m].
@@ -231,7 +235,7 @@ impl ModelKind {
 
 impl Default for ModelKind {
     fn default() -> Self {
-        Self::Springs {}
+        Self::Springs { bend_shear: 0.0 }
     }
 }
 
@@ -486,10 +490,27 @@ pub struct Tear {
     /// How much stronger against a pull on the bias, 0 to 1.
     #[serde(default)]
     pub weave: f64,
+    /// Relative strength at the tip of a tear.
+    #[serde(default = "whole")]
+    pub weak: f64,
+    /// Openings in a step.
+    pub per_step: Option<u32>,
+    /// Openings in a second.
+    pub per_second: Option<f64>,
+    /// Time between two openings at a node [s].
+    #[serde(default)]
+    pub pause: f64,
+    /// Area below which no piece comes off [m²].
+    #[serde(default)]
+    pub smallest_piece: f64,
     /// Picture of relative strength.
     pub map: Option<Map>,
     /// Stronger cloth around gripped nodes.
     pub hem: Option<Hem>,
+}
+
+fn whole() -> f64 {
+    1.0
 }
 
 /// `[tear.hem]`
@@ -540,6 +561,10 @@ pub enum OpeningKind {
     Snap,
     /// By the plane across the pull.
     Plane,
+    /// On from tips along existing edges.
+    Onward,
+    /// By splitting edges in the middle, and on from tips along existing edges.
+    Halve,
 }
 
 /// `[tear.map]`

@@ -1,7 +1,7 @@
 //! From a scene file to a simulation: everything is checked here, before anything runs.
 
 use crate::error::SceneError;
-use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, Map, OpeningKind, Scene, Side, Where};
+use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, Map, ModelKind, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
 use crate::variant::Parts;
 use ripstop::contact::{ContactSettings, crossing};
@@ -9,8 +9,8 @@ use ripstop::grip::{Grip, Key};
 use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiImplicit, Xpbd};
 use ripstop::mesh::{Column, FaceId, Id, Mesh, MeshError, NodeId, generate, pieces};
 use ripstop::model::Surroundings;
-use ripstop::opening::{Opening, Plane, Snap};
-use ripstop::tear::{HandTear, Hem, Resistance, StrengthMap, Tearing};
+use ripstop::opening::{Halve, Onward, Opening, Plane, Snap};
+use ripstop::tear::{Coherence, HandTear, Hem, Resistance, StrengthMap, Tearing};
 use ripstop::{Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
 
@@ -55,6 +55,11 @@ impl Scene {
             None => model::springs(&fabric, &cloth),
             Some(elasticity) => model::membrane(&fabric, elasticity, &cloth),
         };
+        if let ModelKind::Springs { bend_shear } = self.model
+            && bend_shear > 0.0
+        {
+            potentials.push(model::bend_shear(bend_shear, &fabric, &cloth));
+        }
         potentials.extend(self.surroundings().loads(&cloth));
         let integrator: Box<dyn Integrator> = match self.integrator {
             IntegratorKind::Euler {} => Box::new(Euler::default()),
@@ -90,7 +95,9 @@ impl Scene {
         for hand in &self.hand {
             simulation = simulation.tear_by_hand(HandTear { time: hand.t, path: hand.path.clone() });
         }
-        let mut warnings = stable(source, name, h, simulation.stable_step())?;
+        let shrink =
+            if self.tear.as_ref().is_some_and(|t| matches!(t.opening, OpeningKind::Halve)) { Halve::STEP } else { 1.0 };
+        let mut warnings = stable(source, name, h, shrink * simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
         let bodies = simulation.bodies();
         if simulation.contacts().is_on() {
@@ -217,6 +224,8 @@ impl Scene {
         let opening: Box<dyn Opening> = match tear.opening {
             OpeningKind::Snap => Box::new(Snap),
             OpeningKind::Plane => Box::new(Plane),
+            OpeningKind::Onward => Box::new(Onward),
+            OpeningKind::Halve => Box::new(Halve::of(cloth)),
         };
         let criterion: Box<dyn criterion::Criterion> = match tear.criterion {
             CriterionKind::SeparationTensor { strength, form } => {
@@ -232,7 +241,14 @@ impl Scene {
             factor: hem.factor,
         });
         tearing.resistance = Resistance::new(map, hem, tear.weave);
+        tearing.resistance.weak = tear.weak;
         tearing.policy = tear.policy;
+        tearing.coherence = Coherence {
+            per_step: tear.per_step.unwrap_or(u32::MAX),
+            per_second: tear.per_second.unwrap_or(f64::INFINITY),
+            pause: tear.pause,
+            smallest_piece: tear.smallest_piece,
+        };
         Ok(Some(tearing))
     }
 

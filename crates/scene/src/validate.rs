@@ -1,7 +1,7 @@
 //! Values that can't be: found before anything is built, and told with their line.
 
 use crate::error::{SceneError, suggest};
-use crate::file::{GripKey, IntegratorKind, Scene};
+use crate::file::{GripKey, IntegratorKind, ModelKind, Scene};
 use crate::source::Source;
 use ripstop::tear::Policy;
 use ripstop::{Fabric, Vec3};
@@ -31,6 +31,9 @@ impl Scene {
         self.validate_bodies(source)?;
         self.validate_contact(source)?;
         self.validate_tear(source)?;
+        if let ModelKind::Springs { bend_shear } = self.model {
+            not_negative(source, &["model", "springs", "bend_shear"], bend_shear)?;
+        }
         self.validate_view(source)?;
         self.validate_expect(source)?;
         Ok(fabric)
@@ -108,9 +111,7 @@ impl Scene {
     fn validate_air(&self, source: &Source) -> Checked {
         let air = &self.air;
         for (key, value) in [("viscous", air.viscous), ("pressure", air.pressure), ("drag", air.drag)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(source.fault(&["air", key], format!("`{key}` is {value}"), "it must be zero or more"));
-            }
+            not_negative(source, &["air", key], value)?;
         }
         if let Some(gust) = air.wind.gust {
             finite(source, &["air", "wind", "gust", "amount"], &[gust.amount])?;
@@ -193,6 +194,19 @@ impl Scene {
             let (name, strength) = tear.criterion.strength();
             positive(source, &["tear", "criterion", name, "strength"], strength, "strain")?;
             share(source, &["tear", "weave"], tear.weave)?;
+            positive(source, &["tear", "weak"], tear.weak, "relative strength")?;
+            if tear.per_step == Some(0) {
+                return Err(source.fault(
+                    &["tear", "per_step"],
+                    "`per_step` is 0",
+                    "it must be one or more; without [tear] nothing tears by load",
+                ));
+            }
+            if let Some(rate) = tear.per_second {
+                positive(source, &["tear", "per_second"], rate, "1/s")?;
+            }
+            not_negative(source, &["tear", "pause"], tear.pause)?;
+            not_negative(source, &["tear", "smallest_piece"], tear.smallest_piece)?;
             if let Some(hem) = tear.hem {
                 positive(source, &["tear", "hem", "width"], hem.width, "m")?;
                 positive(source, &["tear", "hem", "factor"], hem.factor, "relative strength")?;
@@ -280,6 +294,13 @@ fn positive(source: &Source, path: &[&str], value: f64, unit: &str) -> Checked {
     }
     let rule = if value > 0.0 { "finite" } else { "above zero" };
     Err(source.fault(path, format!("`{}` is {value}", name(path)), format!("it must be {rule} [{unit}]")))
+}
+
+fn not_negative(source: &Source, path: &[&str], value: f64) -> Checked {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(source.fault(path, format!("`{}` is {value}", name(path)), "it must be zero or more"))
 }
 
 fn share(source: &Source, path: &[&str], value: f64) -> Checked {

@@ -33,7 +33,7 @@ use crate::math::Vec3;
 use crate::potential::{Shift, widen};
 use field::{Field, Pair};
 use rayon::prelude::*;
-use ripstop_mesh::NodeId;
+use ripstop_mesh::{Change, NodeId};
 use row::{Arrived, NOBODY, Predictor, Row, Twist};
 use serde::{Deserialize, Serialize};
 
@@ -138,9 +138,25 @@ impl Contacts {
         (self.memory, self.linked) = (memory, false);
     }
 
-    /// Follows edits of the cloth: what is near what is looked for anew.
-    pub fn follow(&mut self) {
+    /// Follows edits of the cloth: what is near what is looked for anew. Nodes that have just parted lie at the same place, where neither is on any side of the
+    /// other; each steps back into its own faces by a little, so that lips begin beside each other.
+    pub fn follow(&mut self, cloth: &mut Cloth, log: &[Change]) {
         self.linked = false;
+        if self.settings.is_none_or(|settings| !settings.on_itself) {
+            return;
+        }
+        for change in log {
+            let Change::NodeSplit { node, copy } = *change else { continue };
+            for n in [node, copy] {
+                if cloth.is_held(n) {
+                    continue;
+                }
+                let (mesh, x) = (&cloth.mesh, &cloth.x);
+                let rim = mesh.fan(n).map(|c| (x[mesh.node(c.next())] + x[mesh.node(c.prev())]) * 0.5 - x[n]);
+                let back = rim.map(Vec3::normalize_or_zero).sum::<Vec3>().normalize_or_zero();
+                cloth.x[n] += back * (STEP_BACK * self.thickness);
+            }
+        }
     }
 
     /// Looks for contacts at the beginning of a step of `h` [s]: what is near, and what would meet if everything went on as it moves now.
@@ -360,6 +376,9 @@ impl Contacts {
         self.resolver.run(&mut self.field, cloth, bodies, (self.thickness, settings.friction), h, &mut self.report);
     }
 }
+
+/// Share of the thickness by which lips of a fresh tear step back from each other.
+const STEP_BACK: f64 = 0.05;
 
 /// Share of the thickness that is kept between things that would have passed through each other.
 const KEPT: f64 = 0.1;

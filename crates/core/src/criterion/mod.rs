@@ -12,6 +12,7 @@ pub use edge_strain::EdgeStrain;
 pub use separation_tensor::{Form, GATE, SeparationTensor, separation, star};
 
 use crate::cloth::{Cloth, Touched};
+use crate::math::Vec2;
 use crate::tear::{Fields, Request, Resistance};
 use ripstop_mesh::NodeId;
 
@@ -27,6 +28,12 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
+    /// What strength is multiplied by at `n` for a pull along `pull`.
+    #[inline]
+    pub fn resist(&self, n: NodeId, pull: Vec2) -> f64 {
+        self.resistance.at(self.cloth, n, pull)
+    }
+
     /// A node can part if it is free and more than one face meets there.
     pub fn can_part(&self, n: NodeId) -> bool {
         !self.cloth.is_held(n) && self.cloth.mesh.fan(n).nth(1).is_some()

@@ -34,7 +34,7 @@
 use super::{Criterion, View};
 use crate::cloth::{Cloth, Touched};
 use crate::math::{Sym2, Vec2};
-use crate::tear::Request;
+use crate::tear::{Part, Request};
 use ripstop_mesh::{Column, CornerId, EdgeId, Id, Mesh, NodeId};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -132,13 +132,13 @@ impl SeparationTensor {
     /// False only if λ₁ is surely below the resistance.
     fn may_part(&self, view: View<'_>, n: NodeId) -> bool {
         // Weave only makes cloth stronger. The thousandth is for single precision.
-        let resistance = self.strength * view.resistance.at(n, Vec2::X);
+        let resistance = self.strength * view.resist(n, Vec2::X);
         self.form == Form::Raw || self.fits[n].largest(&view.fields.edge_strain) > 0.999 * green(resistance)
     }
 
     fn request(&self, view: View<'_>, node: NodeId) -> Option<Request> {
         let (value, pull) = separation(view.cloth, node, self.form, |e| view.fields.edge_strain[e])?;
-        Some(Request::Part { node, pull, ratio: value / (self.strength * view.resistance.at(node, pull)) })
+        Some(Request::Part(Part { node, pull, ratio: value / (self.strength * view.resist(node, pull)) }))
     }
 }
 
@@ -176,8 +176,8 @@ impl Criterion for SeparationTensor {
     }
 
     fn ratio(&self, view: View<'_>, request: &Request) -> f64 {
-        let Request::Part { node, .. } = *request else { return 0.0 };
-        self.request(view, node).map_or(0.0, |request| request.ratio())
+        let Request::Part(part) = request else { return 0.0 };
+        self.request(view, part.node).map_or(0.0, |request| request.ratio())
     }
 }
 

@@ -6,7 +6,7 @@ mod membrane;
 mod springs;
 
 pub use membrane::membrane;
-pub use springs::springs;
+pub use springs::{bend_shear, springs};
 
 use crate::cloth::Cloth;
 use crate::fabric::Fabric;

@@ -10,8 +10,10 @@
 //! side, if the two sums have opposite signs, times the cosine to the line. Where no edge does (all faces on one side of
 //! the line), nothing tears.
 
-use super::{Edges, Opening, towards_face};
+use super::{Edges, Opening, open_all, towards_face};
+use crate::cloth::Cloth;
 use crate::math::Vec2;
+use crate::tear::Part;
 use ripstop_mesh::{ChangeLog, CornerId, EdgeId, Mesh, NodeId};
 
 /// Follows existing edges.
@@ -19,26 +21,24 @@ use ripstop_mesh::{ChangeLog, CornerId, EdgeId, Mesh, NodeId};
 pub struct Snap;
 
 /// An edge further from the line than this cosine (60°) is no part of the tear.
-const NEAR: f64 = 0.5;
+pub(super) const NEAR: f64 = 0.5;
 
 impl Opening for Snap {
     fn name(&self) -> &'static str {
         "snap"
     }
 
-    fn can_open(&self, mesh: &Mesh, node: NodeId, pull: Vec2) -> bool {
-        !nearest(mesh, node, pull).is_empty()
+    fn can_open(&self, cloth: &Cloth, part: &Part) -> bool {
+        !nearest(&cloth.mesh, part.node, part.pull).is_empty()
     }
 
-    fn open(&self, mesh: &mut Mesh, node: NodeId, pull: Vec2, log: &mut ChangeLog) {
-        for e in nearest(mesh, node, pull) {
-            mesh.open_edge(e, log);
-        }
+    fn open(&self, cloth: &mut Cloth, part: &Part, log: &mut ChangeLog) {
+        open_all(cloth, nearest(&cloth.mesh, part.node, part.pull), log);
     }
 }
 
 /// The edges closest to the line across the pull: one each way inside, one on the border.
-fn nearest(mesh: &Mesh, node: NodeId, pull: Vec2) -> Edges {
+pub(super) fn nearest(mesh: &Mesh, node: NodeId, pull: Vec2) -> Edges {
     let line = pull.perp();
     if mesh.is_border_node(node) {
         border_edge(mesh, node, pull, line).into_iter().collect()
@@ -47,7 +47,7 @@ fn nearest(mesh: &Mesh, node: NodeId, pull: Vec2) -> Edges {
     }
 }
 
-fn direction(mesh: &Mesh, c: CornerId) -> Vec2 {
+pub(super) fn direction(mesh: &Mesh, c: CornerId) -> Vec2 {
     (mesh.uv(c.next()) - mesh.uv(c)).normalize_or_zero()
 }
 
@@ -82,6 +82,7 @@ fn border_edge(mesh: &Mesh, node: NodeId, pull: Vec2, line: Vec2) -> Option<Edge
 
 #[cfg(test)]
 mod tests {
+    use super::super::sheet;
     use super::*;
     use ripstop_mesh::{Change, generate, pieces};
 
@@ -91,25 +92,28 @@ mod tests {
 
     #[test]
     fn inside_two_edges_open_and_one_node_doubles() {
-        let mut mesh = generate::irregular(Vec2::ONE, 0.1, 4).unwrap();
+        let mut cloth = sheet(generate::irregular(Vec2::ONE, 0.1, 4).unwrap());
+        let mesh = &cloth.mesh;
         let node = mesh.nodes().find(|&n| mesh.node_uv(n).distance(Vec2::splat(0.5)) < 0.06).unwrap();
         let mut log = ChangeLog::new();
         let nodes = mesh.node_count();
-        Snap.open(&mut mesh, node, Vec2::X, &mut log);
-        mesh.check().unwrap();
-        assert_eq!((opened(&log), mesh.node_count()), (2, nodes + 1));
+        Snap.open(&mut cloth, &Part { node, pull: Vec2::X, ratio: 1.1 }, &mut log);
+        cloth.mesh.check().unwrap();
+        assert_eq!((opened(&log), cloth.mesh.node_count()), (2, nodes + 1));
     }
 
     #[test]
     fn a_tip_goes_on_ahead_until_the_sheet_is_in_two() {
         // Pull along u at one border, then at the tip again and again: the tear crosses the sheet along v.
-        let mut mesh = generate::irregular(Vec2::ONE, 0.1, 4).unwrap();
+        let mut cloth = sheet(generate::irregular(Vec2::ONE, 0.1, 4).unwrap());
+        let mesh = &cloth.mesh;
         let start = mesh.nodes().find(|&n| mesh.node_uv(n).distance(Vec2::new(0.5, 0.0)) < 0.06).unwrap();
         let mut tip = start;
         let mut torn = 0;
-        while pieces(&mesh).areas.len() == 1 {
+        while pieces(&cloth.mesh).areas.len() == 1 {
             let mut log = ChangeLog::new();
-            Snap.open(&mut mesh, tip, Vec2::X, &mut log);
+            Snap.open(&mut cloth, &Part { node: tip, pull: Vec2::X, ratio: 1.1 }, &mut log);
+            let mesh = &cloth.mesh;
             let Some(&Change::EdgeOpened { edge, .. }) = log.first() else { panic!("stuck at {}", mesh.node_uv(tip)) };
             let ahead =
                 mesh.edge_nodes(edge).into_iter().max_by(|a, b| mesh.node_uv(*a).y.total_cmp(&mesh.node_uv(*b).y));
@@ -117,16 +121,17 @@ mod tests {
             torn += 1;
             assert!(torn < 20, "wanders");
         }
-        let areas = pieces(&mesh).areas;
+        let areas = pieces(&cloth.mesh).areas;
         assert!(areas[1] > 0.3, "{areas:?}");
     }
 
     #[test]
     fn a_pull_away_from_a_straight_border_opens_nothing() {
-        let mut mesh = generate::grid(Vec2::ONE, [7, 7]).unwrap();
+        let mut cloth = sheet(generate::grid(Vec2::ONE, [7, 7]).unwrap());
+        let mesh = &cloth.mesh;
         let node = mesh.nodes().find(|&n| mesh.node_uv(n) == Vec2::new(0.5, 0.0)).unwrap();
         let mut log = ChangeLog::new();
-        Snap.open(&mut mesh, node, Vec2::Y, &mut log);
+        Snap.open(&mut cloth, &Part { node, pull: Vec2::Y, ratio: 1.1 }, &mut log);
         assert!(log.is_empty());
     }
 }

@@ -10,6 +10,7 @@
 
 mod air;
 mod bend;
+mod bend_shear;
 mod gravity;
 mod measured;
 mod measured_bend;
@@ -21,6 +22,7 @@ mod stretch;
 
 pub use air::{Air, Drag};
 pub use bend::Bend;
+pub use bend_shear::BendShear;
 pub use gravity::Gravity;
 pub use measured::{Measured, MeasuredLaw, ROWS};
 pub use measured_bend::{Bending, MeasuredBend};

@@ -46,16 +46,27 @@ pub struct Event {
     pub cause: Cause,
 }
 
+/// Where a node is. Those that `log` made have no position yet: they are where the node they were copied from is, or on the edge or face
+/// they were made in.
+fn place(cloth: &Cloth, log: &[Change], n: NodeId) -> Vec3 {
+    if let Some(x) = cloth.x.get(n.0 as usize) {
+        return *x;
+    }
+    let at = |n: NodeId| place(cloth, log, n);
+    let made = log.iter().find_map(|change| match *change {
+        Change::NodeSplit { node, copy } if copy == n => Some(at(node)),
+        Change::EdgeSplit { tail, head, at: share, node, .. } if node == n => Some(at(tail).lerp(at(head), share)),
+        Change::FaceSplit { corners, at: shares, node, .. } if node == n => {
+            Some(corners.into_iter().zip(shares).map(|(corner, share)| at(corner) * share).sum())
+        }
+        _ => None,
+    });
+    made.unwrap_or_default()
+}
+
 /// Adds an event for every edge that `log` opened. Time and step are filled in by the stepper.
 pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Request, events: &mut Vec<Event>) {
-    // Nodes that this log made have no position yet; they are where the node they were copied from is.
-    let at = |n: NodeId| {
-        let source = log.iter().rev().fold(n, |n, change| match *change {
-            Change::NodeSplit { node, copy } if copy == n => node,
-            _ => n,
-        });
-        cloth.x.get(source.0 as usize).copied().unwrap_or_default()
-    };
+    let at = |n: NodeId| place(cloth, log, n);
     for change in log {
         let Change::EdgeOpened { edge, lip } = *change else { continue };
         let c = cloth.mesh.edge_corner(edge);
@@ -69,7 +80,7 @@ pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Re
             step: 0,
             edge,
             lip,
-            node: if let Request::Part { node, .. } = request { *node } else { tail },
+            node: if let Request::Part(part) = request { part.node } else { tail },
             uv: (a + b) * 0.5,
             place: (at(tail) + at(head)) * 0.5,
             direction: world.normalize_or_zero(),
@@ -84,5 +95,26 @@ pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Re
             ratio: request.ratio(),
             cause,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use ripstop_mesh::{ChangeLog, generate};
+
+    #[test]
+    fn events_of_split_edges_are_where_the_cloth_is() {
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [3, 3]).unwrap(), 0.2, Placement::default());
+        cloth.x.iter_mut().for_each(|x| *x += Vec3::Z);
+        let part = super::super::Part { node: NodeId(4), pull: Vec2::X, ratio: 1.2 };
+        let (mut log, mut events) = (ChangeLog::new(), Vec::new());
+        crate::opening::Opening::open(&crate::opening::Halve::of(&cloth), &mut cloth, &part, &mut log);
+        describe(&cloth, &log, Cause::Hand, &Request::Part(part), &mut events);
+        assert_eq!(events.len(), 2);
+        for event in events {
+            assert!(event.place.distance(event.uv.extend(1.0)) < 1e-15, "{} for {}", event.place, event.uv);
+        }
     }
 }

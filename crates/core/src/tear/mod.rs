@@ -1,8 +1,10 @@
 //! Tearing: fields → criterion → requests → one resolver → changes.
 
+mod coherence;
 mod event;
 mod resistance;
 
+pub use coherence::Coherence;
 pub use event::{Cause, Event};
 pub use resistance::{Hem, Resistance, StrengthMap};
 
@@ -11,22 +13,28 @@ use crate::criterion::{Criterion, View};
 use crate::math::Vec2;
 use crate::opening::{Opening, open_path};
 use crate::parallel;
-use ripstop_mesh::{ChangeLog, Column, EdgeId, Id, NodeId};
+use coherence::Budget;
+use ripstop_mesh::{Change, ChangeLog, Column, EdgeId, Id, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::ops::Range;
+
+/// Where and how cloth is pulled apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Where.
+    pub node: NodeId,
+    /// Direction of the pull (unit, material); the tear runs across it.
+    pub pull: Vec2,
+    /// Load over resistance ω.
+    pub ratio: f64,
+}
 
 /// What a criterion or a tool may ask for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// The cloth at `node` is pulled apart along `pull` (unit, material) with load over resistance `ratio`.
-    Part {
-        /// Where.
-        node: NodeId,
-        /// Direction of the pull; the tear runs across it.
-        pull: Vec2,
-        /// Load over resistance ω.
-        ratio: f64,
-    },
+    /// The load passes the resistance at a node.
+    Part(Part),
     /// Open the cloth along a line on the material [m], whatever the load.
     Along {
         /// Points of the line.
@@ -38,7 +46,7 @@ impl Request {
     /// Load over resistance; infinite for a tear by hand.
     pub fn ratio(&self) -> f64 {
         match self {
-            Self::Part { ratio, .. } => *ratio,
+            Self::Part(part) => part.ratio,
             Self::Along { .. } => f64::INFINITY,
         }
     }
@@ -46,7 +54,7 @@ impl Request {
     /// Sorts by ratio, largest first, then by place: a total order, so results don't depend on who asked first.
     fn order(&self, other: &Self) -> std::cmp::Ordering {
         let place = |r: &Self| match r {
-            Self::Part { node, pull, .. } => (node.0, pull.x.to_bits(), pull.y.to_bits()),
+            Self::Part(Part { node, pull, .. }) => (node.0, pull.x.to_bits(), pull.y.to_bits()),
             Self::Along { .. } => (0, 0, 0),
         };
         other.ratio().total_cmp(&self.ratio()).then(place(self).cmp(&place(other)))
@@ -133,8 +141,13 @@ pub struct Tearing {
     pub resistance: Resistance,
     /// When within a step.
     pub policy: Policy,
+    /// How often, how soon again, how small.
+    pub coherence: Coherence,
     pub(crate) fields: Fields,
     pub(crate) requests: Vec<Request>,
+    budget: Budget,
+    /// What has opened since the cloth last followed, and where its changes are in the log.
+    opened: Vec<(Part, Range<usize>)>,
 }
 
 impl Tearing {
@@ -150,9 +163,27 @@ impl Tearing {
             opening,
             resistance: Resistance::default(),
             policy: Policy::default(),
+            coherence: Coherence::default(),
             fields: Fields::default(),
             requests: Vec::new(),
+            budget: Budget::default(),
+            opened: Vec::new(),
         }
+    }
+
+    /// A step of `h` [s] begins.
+    pub(crate) fn begin(&mut self, h: f64) {
+        self.budget.begin(&self.coherence, h);
+    }
+
+    /// What a checkpoint keeps: openings that are allowed by now.
+    pub(crate) fn allowance(&self) -> f64 {
+        self.budget.allowance
+    }
+
+    /// Goes on from a checkpoint.
+    pub(crate) fn restore(&mut self, allowance: f64) {
+        self.budget.allowance = allowance;
     }
 
     /// Brings all tables up to date with the cloth.
@@ -162,14 +193,21 @@ impl Tearing {
         self.criterion.follow(cloth, touched);
     }
 
-    /// Measures the fields and collects the requests, most urgent first.
-    pub(crate) fn measure(&mut self, cloth: &Cloth) {
+    /// Measures the fields at `time` [s] and collects the requests that may be met, most urgent first.
+    pub(crate) fn measure(&mut self, cloth: &Cloth, time: f64) {
         self.fields.measure(cloth);
         self.requests.clear();
+        if !self.budget.is_left(&self.coherence) {
+            return;
+        }
         let view = View { cloth, fields: &self.fields, resistance: &self.resistance };
         self.criterion.find(view, &mut self.requests);
-        self.requests.retain(|request| match *request {
-            Request::Part { node, pull, .. } => self.opening.can_open(&cloth.mesh, node, pull),
+        self.requests.retain(|request| match request {
+            Request::Part(part) => {
+                self.coherence.rested(cloth, part.node, time)
+                    && self.opening.can_open(cloth, part)
+                    && !self.coherence.crumbles(cloth, part, &*self.opening)
+            }
             Request::Along { .. } => true,
         });
         self.requests.sort_by(Request::order);
@@ -193,19 +231,31 @@ impl Tearing {
         shares[earliest]
     }
 
-    /// Carries out the requests that don't touch each other; the others are asked for again when measured anew.
-    pub(crate) fn resolve(&self, cloth: &mut Cloth, log: &mut ChangeLog, events: &mut Vec<Event>) {
+    /// Carries out the requests that don't touch each other, and says how many; the others are asked for again when measured anew.
+    pub(crate) fn resolve(&mut self, cloth: &mut Cloth, log: &mut ChangeLog, events: &mut Vec<Event>) -> u64 {
         let mut busy: HashSet<NodeId> = HashSet::new();
         for request in &self.requests {
-            let Request::Part { node, pull, .. } = *request else { continue };
+            let Request::Part(part) = request else { continue };
             let around = |n: NodeId| crate::criterion::star(&cloth.mesh, n).flat_map(|(e, _)| cloth.mesh.edge_nodes(e));
-            if around(node).any(|n| busy.contains(&n)) {
+            // A node that is new has been made by another request of this round.
+            let taken = |n: NodeId| n.index() >= cloth.x.len() || busy.contains(&n);
+            if !self.budget.is_left(&self.coherence) || around(part.node).any(taken) {
                 continue;
             }
-            busy.extend(around(node));
+            busy.extend(around(part.node));
+            self.budget.spend();
             let from = log.len();
-            self.opening.open(&mut cloth.mesh, node, pull, log);
+            self.opening.open(cloth, part, log);
+            self.opened.push((*part, from..log.len()));
             event::describe(cloth, &log[from..], Cause::Load { criterion: self.criterion.name() }, request, events);
+        }
+        self.opened.len() as u64
+    }
+
+    /// Lets the opening move what has just parted in `log`, which the cloth has followed.
+    pub(crate) fn ease(&mut self, cloth: &mut Cloth, log: &[Change]) {
+        for (part, range) in self.opened.drain(..) {
+            self.opening.ease(cloth, &part, &log[range]);
         }
     }
 }

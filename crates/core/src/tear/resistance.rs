@@ -1,6 +1,6 @@
 //! What strength is multiplied by, from place to place and direction to direction.
 //!
-//! resistance = map(u, v) · hem(u, v) · weave(n̂)
+//! resistance = map(u, v) · hem(u, v) · weave(n̂) · weak
 //!
 //! hem: where cloth is gripped it would tear first, since the grip keeps it from narrowing and the strain at the end of a
 //! clamp grows without bound as triangles shrink. Real cloth is hemmed or doubled there. The factor falls linearly
@@ -9,6 +9,9 @@
 //! weave(n̂) = 1 + a (1 / max(|n̂·u|, |n̂·v|) − 1): Phillips 2008 eq. 32 takes the larger projection of the pull on
 //! weft and warp as the strain that counts, so cloth is up to √2 stronger against a pull on the bias; the amount `a`
 //! goes from 0 (isotropic) to 1 (the thesis).
+//!
+//! weak: at the tip of a tear cloth gives way more easily than where it is whole (Önal & İşler 2013 §3.2.2), so a tear runs on instead of beginning anew beside
+//! itself; one where the node is no tip.
 
 use crate::cloth::Cloth;
 use crate::math::Vec2;
@@ -63,7 +66,7 @@ impl Hem {
 }
 
 /// Everything that strength is multiplied by.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Resistance {
     /// Picture of relative strength.
     pub map: Option<StrengthMap>,
@@ -71,15 +74,23 @@ pub struct Resistance {
     pub hem: Option<Hem>,
     /// How much stronger cloth is against a pull on the bias, 0 to 1.
     pub weave: f64,
+    /// Relative strength at the tip of a tear.
+    pub weak: f64,
     /// Map and hem at every node; empty without either.
     factor: Column<NodeId, f64>,
     least: Option<f64>,
 }
 
+impl Default for Resistance {
+    fn default() -> Self {
+        Self::new(None, None, 0.0)
+    }
+}
+
 impl Resistance {
     /// Resistance by a map, a hem and the weave.
     pub fn new(map: Option<StrengthMap>, hem: Option<Hem>, weave: f64) -> Self {
-        Self { map, hem, weave, factor: Column::new(), least: None }
+        Self { map, hem, weave, weak: 1.0, factor: Column::new(), least: None }
     }
 
     /// Looks up the nodes that have been added.
@@ -98,20 +109,23 @@ impl Resistance {
 
     /// Factor for a pull along `pull` at a node.
     #[inline]
-    pub fn at(&self, n: NodeId, pull: Vec2) -> f64 {
+    pub fn at(&self, cloth: &Cloth, n: NodeId, pull: Vec2) -> f64 {
         let here = if self.factor.is_empty() { 1.0 } else { self.factor[n] };
+        let here = if cloth.weak[n] { here * self.weak } else { here };
         here * (1.0 + self.weave * (1.0 / pull.x.abs().max(pull.y.abs()) - 1.0))
     }
 
     /// No factor is smaller than this.
     pub fn least(&self) -> f64 {
-        self.least.unwrap_or(1.0)
+        self.least.unwrap_or(1.0) * self.weak.min(1.0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cloth::Placement;
+    use ripstop_mesh::generate;
 
     #[test]
     fn a_map_lies_the_right_way_up() {
@@ -140,10 +154,13 @@ mod tests {
 
     #[test]
     fn the_bias_is_stronger_by_the_root_of_two() {
-        let woven = Resistance::new(None, None, 1.0);
-        assert_eq!(woven.at(NodeId(0), Vec2::X), 1.0);
-        let bias = woven.at(NodeId(0), Vec2::new(1.0, 1.0).normalize());
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [2, 2]).unwrap(), 0.1, Placement::default());
+        let mut woven = Resistance::new(None, None, 1.0);
+        assert_eq!(woven.at(&cloth, NodeId(0), Vec2::X), 1.0);
+        let bias = woven.at(&cloth, NodeId(0), Vec2::new(1.0, 1.0).normalize());
         assert!((bias - 2f64.sqrt()).abs() < 1e-12);
-        assert_eq!(Resistance::default().at(NodeId(0), Vec2::new(0.6, 0.8)), 1.0);
+        assert_eq!(Resistance::default().at(&cloth, NodeId(0), Vec2::new(0.6, 0.8)), 1.0);
+        (woven.weak, cloth.weak[NodeId(0)]) = (0.5, true);
+        assert_eq!([0, 1].map(|n| woven.at(&cloth, NodeId(n), Vec2::X)), [0.5, 1.0]);
     }
 }

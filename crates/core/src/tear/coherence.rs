@@ -1,0 +1,156 @@
+//! What keeps a tear together, for every criterion and opening: how often, how soon again, how small.
+//!
+//! Tears that follow the load alone can shatter cloth: within a few steps everything near the first tear is past its strength, before the
+//! cloth had time to give way. What Önal & İşler 2013 saw in their weak points (a tear should run on, not begin anew beside itself) is here as limits that
+//! all methods share; the weak factor itself is part of [`Resistance`](super::Resistance).
+//!
+//! - `per_step`, `per_second`: at most so many openings, the most urgent first. An allowance grows by `per_second` · h in a step, up to one
+//!   opening or one step's worth.
+//! - `pause`: a node at which cloth parted doesn't part again before so long [s]. A tear then runs no faster than an edge per pause.
+//! - `smallest_piece`: nothing opens that would set a piece free that is smaller than this [m²].
+
+use super::Part;
+use crate::cloth::Cloth;
+use crate::criterion::star;
+use crate::opening::Opening;
+use ripstop_mesh::{Change, ChangeLog, FaceId, NodeId};
+use std::collections::HashSet;
+
+/// Limits on tearing by load. The default is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coherence {
+    /// Openings in a step.
+    pub per_step: u32,
+    /// Openings in a second.
+    pub per_second: f64,
+    /// Time between two openings at a node [s].
+    pub pause: f64,
+    /// Area below which no piece comes off [m²].
+    pub smallest_piece: f64,
+}
+
+impl Default for Coherence {
+    fn default() -> Self {
+        Self { per_step: u32::MAX, per_second: f64::INFINITY, pause: 0.0, smallest_piece: 0.0 }
+    }
+}
+
+/// How many openings are left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Budget {
+    /// In this step.
+    in_step: u32,
+    /// By the rate: what a checkpoint has to keep.
+    pub allowance: f64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { in_step: 0, allowance: 1.0 }
+    }
+}
+
+impl Budget {
+    /// A step of `h` [s] begins.
+    pub fn begin(&mut self, limits: &Coherence, h: f64) {
+        let earned = limits.per_second * h;
+        self.in_step = 0;
+        self.allowance = (self.allowance + earned).min(earned.max(1.0));
+    }
+
+    /// True if one more may open.
+    pub fn is_left(&self, limits: &Coherence) -> bool {
+        // A sum of tenths may be a little short of one.
+        self.in_step < limits.per_step && self.allowance > 1.0 - 1e-9
+    }
+
+    /// One opened.
+    pub fn spend(&mut self) {
+        self.in_step += 1;
+        self.allowance -= 1.0;
+    }
+}
+
+impl Coherence {
+    /// True if the cloth at `n` has rested since it last parted.
+    pub(super) fn rested(&self, cloth: &Cloth, n: NodeId, time: f64) -> bool {
+        time - cloth.parted_at[n] >= self.pause
+    }
+
+    /// True if opening at `part` would set too small a piece free. Tried on a copy of the mesh, where the star of the node could be cut through at all.
+    pub(super) fn crumbles(&self, cloth: &Cloth, part: &Part, opening: &dyn Opening) -> bool {
+        if self.smallest_piece <= 0.0 || !could_detach(cloth, part.node) {
+            return false;
+        }
+        let mut trial = cloth.clone();
+        let mut log = ChangeLog::new();
+        opening.open(&mut trial, part, &mut log);
+        let split = log.iter().filter_map(|change| match *change {
+            Change::NodeSplit { node, copy } => Some([node, copy]),
+            _ => None,
+        });
+        split.flatten().any(|n| is_smaller(&trial, n, self.smallest_piece))
+    }
+}
+
+/// Edges that open at a node cut something off only if they lead from border to border.
+fn could_detach(cloth: &Cloth, node: NodeId) -> bool {
+    let mesh = &cloth.mesh;
+    let inside = |e| mesh.twin(mesh.edge_corner(e)).is_some();
+    let ends = star(mesh, node).filter(|&(e, _)| inside(e)).flat_map(|(e, _)| mesh.edge_nodes(e));
+    let reached = ends.filter(|&n| n != node && mesh.is_border_node(n)).count();
+    reached + usize::from(mesh.is_border_node(node)) >= 2
+}
+
+/// True if the piece of a node is smaller than `area` [m²].
+fn is_smaller(cloth: &Cloth, n: NodeId, area: f64) -> bool {
+    let mesh = &cloth.mesh;
+    let first = mesh.fan(n).next().expect("a node has a face").face();
+    let (mut seen, mut left) = (HashSet::from([first]), vec![first]);
+    let mut sum = 0.0;
+    while let Some(face) = left.pop() {
+        sum += mesh.face_area(face).abs();
+        if sum >= area {
+            return false;
+        }
+        let beside = face.corners().into_iter().filter_map(|c| mesh.twin(c)).map(|c| c.face());
+        left.extend(beside.filter(|&f: &FaceId| seen.insert(f)));
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::math::Vec2;
+    use crate::opening::Snap;
+    use ripstop_mesh::generate;
+
+    #[test]
+    fn a_rate_below_one_per_step_lets_one_pass_now_and_then() {
+        let limits = Coherence { per_second: 10.0, ..Coherence::default() };
+        let mut budget = Budget::default();
+        let mut opened = 0;
+        for _ in 0..300 {
+            budget.begin(&limits, 0.01);
+            while budget.is_left(&limits) {
+                budget.spend();
+                opened += 1;
+            }
+        }
+        assert!((30..=31).contains(&opened), "{opened} in 3 s");
+    }
+
+    #[test]
+    fn the_corner_of_a_sheet_does_not_come_off_if_it_is_too_small() {
+        let cloth = Cloth::flat(generate::grid(Vec2::ONE, [4, 4]).unwrap(), 0.2, Placement::default());
+        // Pulled along the diagonal at the border node beside a corner, the edge across it opens: half a cell comes off.
+        let node = cloth.mesh.nodes().find(|&n| cloth.mesh.node_uv(n) == Vec2::new(2.0 / 3.0, 0.0)).unwrap();
+        let part = Part { node, pull: Vec2::new(1.0, -1.0).normalize(), ratio: 1.5 };
+        assert!(Snap.can_open(&cloth, &part));
+        let comes_off =
+            |smallest_piece| !Coherence { smallest_piece, ..Coherence::default() }.crumbles(&cloth, &part, &Snap);
+        assert!(comes_off(0.0) && comes_off(0.05) && !comes_off(0.06));
+    }
+}
