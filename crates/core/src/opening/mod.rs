@@ -9,7 +9,8 @@ mod path;
 mod plane;
 mod snap;
 
-pub use path::open_path;
+pub use path::{nearest as nearest_node, open_path};
+pub(crate) use path::{nearest_on_line, way};
 pub use plane::Plane;
 pub use snap::Snap;
 

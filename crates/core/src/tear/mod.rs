@@ -1,17 +1,21 @@
 //! Tearing: fields → criterion → requests → one resolver → changes.
 
 mod event;
+mod noise;
 mod resistance;
+pub mod seam;
 
-pub use event::{Cause, Event};
+pub use event::{Cause, Event, SeamReason};
+pub use noise::Noise;
 pub use resistance::{Hem, Resistance, StrengthMap};
+pub use seam::{Seam, Seams, Unpick};
 
 use crate::cloth::{Cloth, Touched};
 use crate::criterion::{Criterion, View};
 use crate::math::Vec2;
 use crate::opening::{Opening, open_path};
 use crate::parallel;
-use ripstop_mesh::{ChangeLog, Column, EdgeId, Id, NodeId};
+use ripstop_mesh::{Change, ChangeLog, Column, EdgeId, Id, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -158,7 +162,7 @@ impl Tearing {
     /// Brings all tables up to date with the cloth.
     pub(crate) fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
         self.fields.follow(cloth, touched);
-        self.resistance.follow(cloth);
+        self.resistance.follow(cloth, touched);
         self.criterion.follow(cloth, touched);
     }
 
@@ -169,7 +173,10 @@ impl Tearing {
         let view = View { cloth, fields: &self.fields, resistance: &self.resistance };
         self.criterion.find(view, &mut self.requests);
         self.requests.retain(|request| match *request {
-            Request::Part { node, pull, .. } => self.opening.can_open(&cloth.mesh, node, pull),
+            Request::Part { node, pull, .. } => {
+                !self.resistance.seam_at(node, pull).is_empty()
+                    || (!self.resistance.is_whole(node) && self.opening.can_open(&cloth.mesh, node, pull))
+            }
             Request::Along { .. } => true,
         });
         self.requests.sort_by(Request::order);
@@ -204,10 +211,32 @@ impl Tearing {
             }
             busy.extend(around(node));
             let from = log.len();
-            self.opening.open(&mut cloth.mesh, node, pull, log);
-            event::describe(cloth, &log[from..], Cause::Load { criterion: self.criterion.name() }, request, events);
+            let seam = self.resistance.seam_at(node, pull);
+            let mut cause = Cause::Load { criterion: self.criterion.name() };
+            if let Some(seam) = seam.first().and_then(|&e| cloth.seams.of(e)) {
+                cause = Cause::Seam { seam, reason: SeamReason::Load };
+            }
+            for &e in &seam {
+                cloth.mesh.open_edge(e, log);
+            }
+            if seam.is_empty() {
+                self.opening.open(&mut cloth.mesh, node, pull, log);
+                debug_assert!(!opens_untearable(cloth, &log[from..]), "`{}` opens what is whole", self.opening.name());
+            }
+            event::describe(cloth, &log[from..], cause, request, events);
         }
     }
+}
+
+/// True if an edge that these edits opened ends in a node that never parts. Openings stay among a node and its neighbours, and
+/// neighbours of such a node don't part (see [`Resistance`]), so there is none.
+fn opens_untearable(cloth: &Cloth, log: &[Change]) -> bool {
+    let untearable = |n: NodeId| cloth.untearable.get(n.index()).is_some_and(|kept| *kept);
+    let opened = |change: &Change| match *change {
+        Change::EdgeOpened { edge, .. } => cloth.mesh.edge_nodes(edge).into_iter().any(untearable),
+        _ => false,
+    };
+    log.iter().any(opened)
 }
 
 /// Carries out a tear by hand.
