@@ -129,3 +129,62 @@ fn group_edges(
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::variant::Parts;
+    use ripstop::Simulation;
+
+    fn build(cloth: &str, seam: &str, obj: &str) -> Simulation {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scene.toml");
+        std::fs::write(folder.path().join("cloth.obj"), obj).unwrap();
+        let scene =
+            format!("title = \"t\"\n[time]\nduration = 1\nstep = 1e-4\n{cloth}\n[[seam]]\nname = \"s\"\n{seam}\n");
+        std::fs::write(&path, scene).unwrap();
+        Parts::read(&path).unwrap().parts[0].build().unwrap().1.simulation
+    }
+
+    /// Middles of the stitches in the world along x, in the order of the seam.
+    fn places(simulation: &Simulation) -> Vec<f64> {
+        let cloth = simulation.cloth();
+        let mut stitches: Vec<_> = cloth.seams.stitches().collect();
+        stitches.sort_by(|a, b| (a.1.from + a.1.to).total_cmp(&(b.1.from + b.1.to)));
+        let x = |e| cloth.mesh.edge_nodes(e).map(|n| cloth.x[n].x).iter().sum::<f64>() / 2.0;
+        stitches.iter().map(|(e, _)| x(*e)).collect()
+    }
+
+    #[test]
+    fn a_group_of_lines_is_a_seam_from_its_first_loose_end_on() {
+        // Four quads in two rows; the seam is an object of its own with its own points, as modellers write it.
+        let mut obj = String::new();
+        for y in 0..3 {
+            for x in 0..5 {
+                obj += &format!("v {x} {y} 0.1\n");
+            }
+        }
+        for y in 0..2 {
+            for x in 0..4 {
+                let a = 1 + 5 * y + x;
+                obj += &format!("f {} {} {} {}\n", a, a + 1, a + 6, a + 5);
+            }
+        }
+        let lines = "o side\nv 3 1 0.1\nv 2 1 0.1\nv 4 1 0.1\nv 1 1 0.1\nv 0 1 0.1\n";
+        let cloth = "[cloth.obj]\nfile = \"cloth.obj\"\nscale = 0.5";
+        let seam = "group = \"side\"\nopens_at = 1";
+        let shuffled = format!("{obj}{lines}l 17 16\nl 18 16\nl 20 19\nl 19 17\n");
+        assert_eq!(places(&build(cloth, seam, &shuffled)), [1.75, 1.25, 0.75, 0.25]);
+        let chain = format!("{obj}{lines}l -1 -2 -4 -5 -3\n");
+        assert_eq!(places(&build(cloth, seam, &chain)), [0.25, 0.75, 1.25, 1.75]);
+    }
+
+    #[test]
+    fn a_sheet_has_edges_on_the_line_of_its_seam() {
+        let cloth = "[cloth.irregular]\nsize = [1.0, 0.7]\nspacing = 0.05";
+        let simulation = build(cloth, "path = [[0.43, 0.0], [0.43, 0.7]]\nopens_at = 1", "");
+        let stitches = places(&simulation);
+        assert!(stitches.len() > 12);
+        let on = stitches.iter().filter(|u| (**u - 0.43).abs() < 1e-9).count();
+        assert!(on * 10 >= stitches.len() * 8, "{on} of {} are on the line", stitches.len());
+    }
+}
