@@ -25,6 +25,7 @@
 use super::Request;
 use super::event::{Cause, Event, SeamReason, describe};
 use crate::cloth::Cloth;
+use crate::criterion::star;
 use crate::math::Vec2;
 use crate::opening::{nearest_on_line, way};
 use ripstop_mesh::{Change, ChangeLog, EdgeId, Mesh, NodeId};
@@ -108,13 +109,33 @@ pub fn steps_along(mesh: &Mesh, path: &[Vec2]) -> Vec<Step> {
 /// stay sound ([`Mesh::slide`]); those in `kept` stay, and the nodes of the way are added to them.
 pub fn draw_along(mesh: &mut Mesh, path: &[Vec2], kept: &mut Vec<NodeId>) -> Vec<Step> {
     // Nodes in their places make a straighter way possible, and that one has other nodes.
-    for _ in 0..3 {
+    for _ in 0..DRAWS {
         let nodes = nodes_of(mesh, &steps_along(mesh, path));
-        draw(mesh, path, &nodes, kept);
+        if draw(mesh, path, &nodes, kept) {
+            break;
+        }
+        make_room(mesh, &nodes, kept);
     }
     let steps = steps_along(mesh, path);
     kept.extend(nodes_of(mesh, &steps));
     steps
+}
+
+/// Rounds of drawing a sheet to a line; most are done after two.
+const DRAWS: u32 = 8;
+
+/// Moves the neighbours of some nodes to the middle of their own neighbours.
+fn make_room(mesh: &mut Mesh, nodes: &[NodeId], kept: &[NodeId]) {
+    let ends = |mesh: &Mesh, n: NodeId| star(mesh, n).flat_map(|(e, _)| mesh.edge_nodes(e)).collect::<Vec<_>>();
+    let mut beside: Vec<NodeId> = nodes.iter().flat_map(|&n| ends(mesh, n)).collect();
+    beside.sort_unstable();
+    beside.dedup();
+    beside.retain(|n| !nodes.contains(n) && !kept.contains(n) && !mesh.is_border_node(*n));
+    for n in beside {
+        let spokes: Vec<Vec2> = star(mesh, n).map(|(_, spoke)| spoke).collect();
+        let middle = mesh.node_uv(n) + spokes.iter().sum::<Vec2>() / spokes.len() as f64;
+        mesh.slide(n, middle);
+    }
 }
 
 fn nodes_of(mesh: &Mesh, steps: &[Step]) -> Vec<NodeId> {
@@ -124,8 +145,8 @@ fn nodes_of(mesh: &Mesh, steps: &[Step]) -> Vec<NodeId> {
     nodes
 }
 
-/// Draws nodes onto a line, as far as their faces stay sound.
-fn draw(mesh: &mut Mesh, path: &[Vec2], nodes: &[NodeId], kept: &[NodeId]) {
+/// Draws nodes onto a line, as far as their faces stay sound; true if all are on it.
+fn draw(mesh: &mut Mesh, path: &[Vec2], nodes: &[NodeId], kept: &[NodeId]) -> bool {
     let far = |mesh: &Mesh, n: NodeId, p: Vec2| mesh.node_uv(n).distance_squared(p);
     let free: Vec<NodeId> = nodes.iter().copied().filter(|n| !kept.contains(n)).collect();
     // Corners of the line have a node of their own.
@@ -145,6 +166,7 @@ fn draw(mesh: &mut Mesh, path: &[Vec2], nodes: &[NodeId], kept: &[NodeId]) {
             mesh.slide(n, p);
         }
     }
+    places.iter().all(|&(n, p)| mesh.node_uv(n) == p)
 }
 
 /// Edges in any order as a way from end to end: it begins at the loose end that comes first in the list, or with the first edge
@@ -379,7 +401,8 @@ mod tests {
             let lines = path.windows(2).map(|ends| uv.distance(nearest_on_line(uv, ends[0], ends[1])));
             lines.fold(f64::INFINITY, f64::min)
         };
-        for seed in 0..6 {
+        let mut found = Vec::new();
+        for seed in 0..12 {
             let mut mesh = generate::irregular(Vec2::ONE, 0.06, seed).unwrap();
             let offs = |mesh: &Mesh| {
                 let nodes = nodes_of(mesh, &steps_along(mesh, &path));
@@ -393,15 +416,16 @@ mod tests {
             assert!((mesh.area() - 1.0).abs() < 1e-9);
             let is = offs(&mesh);
             let met = is.iter().filter(|off| **off < 1e-9).count();
-            // Of about 25 nodes one or two may have no room.
-            assert!(was > 0.006 && mean(&is) < 0.1 * was, "seed {seed}: {was} became {}", mean(&is));
-            assert!(met * 10 >= is.len() * 9, "seed {seed}: {met} of {} are on the line", is.len());
+            found.push((was, mean(&is), is.len() - met));
             // A second seam leaves the first one where it is.
             let places: Vec<Vec2> = kept.iter().map(|&n| mesh.node_uv(n)).collect();
             draw_along(&mut mesh, &[Vec2::new(0.2, 0.0), Vec2::new(0.3, 1.0)], &mut kept);
             assert!(kept.iter().zip(&places).all(|(&n, p)| mesh.node_uv(n) == *p));
             assert!(kept.len() > places.len());
         }
+        // Of about 25 nodes one or two may have no room.
+        assert!(found.iter().all(|&(was, is, _)| was > 0.006 && is < 0.1 * was), "{found:?}");
+        assert!(found.iter().all(|&(_, _, off)| off <= 2), "{found:?}");
     }
 
     #[test]
