@@ -56,6 +56,15 @@ fn check_part(part: &Part) -> Result<()> {
     if let Some(tearing) = simulation.tears_by() {
         say(format!("  tears by {}, opens by {}", tearing.criterion.name(), tearing.opening.name()));
     }
+    let seams = &simulation.cloth().seams;
+    for (i, seam) in seams.iter().enumerate() {
+        let stitches = seams.stitches().filter(|(_, stitch)| stitch.seam as usize == i).count();
+        let strength = seam.strength.map(|f| format!("gives way at {f} of the cloth's strength"));
+        let opens = seam.opens_at.map(|t| format!("opens at {t} s"));
+        let unpick = seam.unpick.map(|u| format!("is unpicked from {} s to {} s", u.from, u.to));
+        let when: Vec<String> = [strength, opens, unpick].into_iter().flatten().collect();
+        say(format!("  seam `{}`: {stitches} stitches, {}", seam.name, when.join(", ")));
+    }
     say(format!(
         "  {} frames of {} steps of {:.3e} s (stable up to about {:.1e} s)",
         built.frame_count + 1,

@@ -294,6 +294,68 @@ fn contacts() {
 }
 
 #[test]
+fn direction() {
+    let mut page = Page::default();
+    let mut refuse = |title: &str, table: &str| page.refuse(title, format!("{STRIP}\n{table}\n"));
+    refuse("noise without a scale", "[tear.noise]\nscale = 0\namount = 0.3");
+    refuse("noise above one", "[tear.noise]\nscale = 0.1\namount = 1.5");
+    refuse("noise not a number", "[tear.noise]\nscale = 0.1\namount = nan");
+    refuse("unknown key of noise", "[tear.noise]\nscale = 0.1\namout = 0.5");
+    refuse("untearable without a place", "[[tear.untearable]]");
+    refuse("untearable nowhere", "[[tear.untearable]]\nwhere = { disc = { at = [3, 3], radius = 0.1 } }");
+    refuse("untearable not a number", "[[tear.untearable]]\nwhere = { disc = { at = [nan, 3], radius = 0.1 } }");
+    let path = "path = [[0.5, 0.0], [0.5, 0.5]]";
+    let mut seam = |title: &str, keys: &str| refuse(title, &format!("[[seam]]\nname = \"side\"\n{keys}"));
+    seam("seam without a line", "strength = 0.5");
+    seam("seam of one point", "path = [[0.5, 0.0]]\nstrength = 0.5");
+    seam("seam beside the cloth", "path = [[0.5, 0.0], [0.5, 2.0]]\nstrength = 0.5");
+    seam("seam not a number", "path = [[0.5, 0.0], [0.5, nan]]\nstrength = 0.5");
+    seam("seam in three dimensions", "path = [[0.5, 0.0], [0.5, 0.5, 0.0]]\nstrength = 0.5");
+    seam("seam on the border", "path = [[0.0, 0.0], [0.0, 0.5]]\nstrength = 0.5");
+    seam("seam shorter than an edge", "path = [[0.5, 0.25], [0.51, 0.25]]\nstrength = 0.5");
+    seam("seam that never opens", path);
+    seam("seam without strength", &format!("{path}\nstrength = 0"));
+    seam("seam stronger than cloth", &format!("{path}\nstrength = 1.2"));
+    seam("seam opens at no time", &format!("{path}\nopens_at = nan"));
+    seam("unpicked backwards in time", &format!("{path}\nunpick = {{ from = 2, to = 1 }}"));
+    seam("unpicked without end", &format!("{path}\nunpick = {{ from = 0, to = inf }}"));
+    seam("unpicked without an end", &format!("{path}\nunpick = {{ from = 0 }}"));
+    seam("opens at once and bit by bit", &format!("{path}\nopens_at = 1\nunpick = {{ from = 0, to = 2 }}"));
+    seam("group of no file", "group = \"side\"\nstrength = 0.5");
+    seam("path and group", &format!("{path}\ngroup = \"side\"\nstrength = 0.5"));
+    seam("unknown key of a seam", &format!("{path}\nopen_at = 1"));
+    seam("two seams of one name", &format!("{path}\nopens_at = 1\n\n[[seam]]\nname = \"side\"\n{path}\nopens_at = 2"));
+    seam("two seams on one line", &format!("{path}\nopens_at = 1\n\n[[seam]]\nname = \"edge\"\n{path}\nopens_at = 2"));
+    seam(
+        "expectation of a seam that isn't",
+        &format!("{path}\nopens_at = 1\n\n[expect]\ntorn_on_seam = {{ name = \"sied\", share = 1 }}"),
+    );
+    refuse("expectation of no seam", "[expect]\ntorn_on_seam = { share = 1 }");
+    refuse("evenly backwards", "[expect]\ntorn_evenly = { from = 2, to = 1, off = { max = 0.1 } }");
+    let tearless = strip("[tear]\nopening = \"snap\"\n\n[tear.criterion.separation_tensor]\nstrength = 0.3\n", "");
+    page.refuse(
+        "seam that load can't open",
+        format!("{tearless}\n[[seam]]\nname = \"side\"\n{path}\nstrength = 0.5\n"),
+    );
+    let obj = strip("[cloth.grid]\nsize = [1.0, 0.5]\nnodes = [9, 5]", "[cloth.obj]\nfile = \"cloth.obj\"");
+    let obj = format!("{obj}\n[[seam]]\nname = \"side\"\ngroup = \"side\"\nopens_at = 0.1\n");
+    let square = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n";
+    for (title, lines) in [
+        ("OBJ without lines", ""),
+        ("OBJ with other lines", "o sied\nl 1 3\n"),
+        ("line on no edge", "o side\nl 2 4\n"),
+        ("line of one point", "o side\nl 1\n"),
+        ("line without its vertex", "o side\nl 1 9\n"),
+        ("line on the border", "o side\nl 1 2\n"),
+    ] {
+        let folder = Folder::new();
+        folder.write("cloth.obj", format!("{square}{lines}"));
+        page.refuse_in(&folder, title, &obj);
+    }
+    insta::assert_snapshot!("direction", page.0);
+}
+
+#[test]
 fn strength_maps() {
     let mut page = Page::default();
     let mapped = format!("{STRIP}\n[tear.map]\nimage = \"maps/weak.png\"\n");

@@ -72,6 +72,11 @@ fn karaoz() {
 }
 
 #[test]
+fn direction() {
+    keeps_its_promises("direction");
+}
+
+#[test]
 fn contact() {
     keeps_its_promises("contact");
 }

@@ -89,7 +89,40 @@ fn so_it_is_with_tables_that_follow_from_the_cloth() {
     killed_and_resumed(&position("[integrator.pbd]\nsweeps = 5\nlimit = 0.3"));
 }
 
-fn killed_and_resumed(torn: &str) {
+#[test]
+fn so_it_is_with_seams_that_are_half_undone() {
+    let seams = r#"
+[[seam]]
+name = "weak"
+path = [[0.3, 0.0], [0.35, 0.7]]
+strength = 0.6
+
+[[seam]]
+name = "unpicked"
+path = [[0.7, 0.7], [0.65, 0.0]]
+unpick = { from = 0.05, to = 0.35, reverse = true }
+
+[[seam]]
+name = "late"
+path = [[0.4, 0.3], [0.6, 0.35]]
+opens_at = 0.3
+
+[tear.noise]
+scale = 0.1
+amount = 0.4
+
+[[tear.untearable]]
+where = { disc = { at = [0.5, 0.5], radius = 0.1 } }
+"#;
+    let events = killed_and_resumed(&format!("{TORN}{seams}"));
+    for cause in ["\"seam\"", "\"seam_unpick\"", "\"seam_opens_at\"", "\"separation_tensor\"", "\"hand\""] {
+        assert!(events.contains(&format!("\"cause\":{cause}")), "{cause} is among the causes");
+    }
+    assert!(events.contains("\"seam\":\"unpicked\""), "seams are named");
+}
+
+/// What happened, if being killed changed nothing.
+fn killed_and_resumed(torn: &str) -> String {
     let folder = Folder::new();
     folder.write("torn.toml", torn);
     folder.succeed(&["run", "torn.toml", "-o", "whole"]);
@@ -133,6 +166,7 @@ fn killed_and_resumed(torn: &str) {
         summary
     };
     assert_eq!(timeless(killed), timeless(whole));
+    folder.text("whole/events.jsonl")
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use crate::math::{Vec2, Vec3};
 use crate::parallel;
+use crate::tear::Seams;
 use ripstop_mesh::{Change, Column, EdgeId, FaceId, Id, Mesh, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,10 @@ pub struct Cloth {
     pub rest: Column<EdgeId, f64>,
     /// Edge is a lip of a tear.
     pub torn: Column<EdgeId, bool>,
+    /// Node never parts by load; no rows if all may.
+    pub untearable: Column<NodeId, bool>,
+    /// Seams, with the edges of them that still hold.
+    pub seams: Seams,
 }
 
 impl Cloth {
@@ -83,6 +88,8 @@ impl Cloth {
             parted_at: Column::filled(count, f64::NEG_INFINITY),
             rest: woven.clone(),
             torn: Column::filled(mesh.edge_count(), false),
+            untearable: Column::new(),
+            seams: Seams::default(),
             woven,
             mesh,
         };
@@ -103,6 +110,12 @@ impl Cloth {
     pub fn hold(&mut self, n: NodeId, grip: Option<usize>) {
         self.held_by[n] = grip.map_or(0, |g| g as u32 + 1);
         self.inverse_mass[n] = if grip.is_none() { 1.0 / self.mass[n] } else { 0.0 };
+    }
+
+    /// Keeps these nodes from parting by load, and what is made between them.
+    pub fn keep_whole(&mut self, nodes: &[NodeId]) {
+        self.untearable.grow(self.mesh.node_count(), false);
+        nodes.iter().for_each(|&n| self.untearable[n] = true);
     }
 
     /// True if some grip holds this node.
@@ -129,6 +142,7 @@ impl Cloth {
     /// the material point they are made at, so mass, momentum and the strain of every face stay as they were.
     pub fn follow(&mut self, log: &[Change]) {
         for &change in log {
+            self.seams.follow(&change);
             match change {
                 Change::EdgeSplit { edge, rest, tail, head, at, node, spokes, .. } => {
                     self.add_node(node, tail, &[(tail, 1.0 - at), (head, at)]);
@@ -203,6 +217,9 @@ impl Cloth {
         self.parent.push(parent);
         self.weak.push(false);
         self.parted_at.push(f64::NEG_INFINITY);
+        if !self.untearable.is_empty() {
+            self.untearable.push(from.iter().all(|&(n, _)| self.untearable[n]));
+        }
     }
 
     /// Gives an edge, new or changed, the woven length of its material coordinates and a rest length `flow` times

@@ -8,7 +8,7 @@ use crate::integrator::{Integrator, Motion, Unsolved};
 use crate::math::{Fingerprint, Vec3};
 use crate::plastic::Plasticity;
 use crate::potential::{Forces, Potential};
-use crate::tear::{Event, HandTear, Policy, Tearing, tear_by_hand};
+use crate::tear::{Event, HandTear, Policy, Tearing, seam, tear_by_hand};
 use ripstop_mesh::{ChangeLog, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -315,6 +315,7 @@ impl Simulation {
             tear_by_hand(&mut self.cloth, hand, &mut self.log, &mut self.events);
             self.hand_done += 1;
         }
+        seam::open_due(&mut self.cloth, time + 0.5 * h, &mut self.log, &mut self.events);
         if !self.log.is_empty() {
             self.follow(0.0, watch);
         }

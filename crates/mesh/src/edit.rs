@@ -2,6 +2,9 @@
 
 use crate::{Change, ChangeLog, CornerId, EdgeId, FaceId, Id, Mesh, NodeId, Vec2};
 
+/// Height over longest side below which [`Mesh::slide`] calls a triangle a sliver: angles of 17° and more are left.
+pub const LEAST_HEIGHT: f64 = 0.25;
+
 impl Mesh {
     /// Divides an edge at the fraction `at` of its length from tail to head, and with it the faces beside it.
     /// Nothing moves: the new node lies on the edge, its uv on each side between the old ones.
@@ -138,6 +141,35 @@ impl Mesh {
         std::iter::successors(Some(first), |c| self.twin(c.prev()))
     }
 
+    /// Moves a node within the material [m], if its faces stay sound: none turns over or becomes a sliver (a height below
+    /// [`LEAST_HEIGHT`] of its longest side, unless it was worse before), and their area together stays, so that the border is kept.
+    /// Returns whether it moved. For meshes that are not in use yet: it is no edit that tables could follow.
+    pub fn slide(&mut self, node: NodeId, uv: Vec2) -> bool {
+        let fan: Vec<CornerId> = self.fan(node).collect();
+        let first = self.node_uv(node);
+        let area = |points: [Vec2; 3]| 0.5 * (points[1] - points[0]).perp_dot(points[2] - points[0]);
+        let height = |points: [Vec2; 3]| {
+            let longest = (0..3).map(|k| points[k].distance_squared(points[(k + 1) % 3])).fold(0.0, f64::max);
+            2.0 * area(points) / longest
+        };
+        let (mut before, mut after) = (0.0, 0.0);
+        for &c in &fan {
+            let was = [c, c.next(), c.prev()].map(|c| self.uv(c));
+            let is = [uv, was[1], was[2]];
+            // A node with several places in the material is on the border of a patch.
+            if was[0] != first || height(is) < LEAST_HEIGHT.min(height(was)) {
+                return false;
+            }
+            before += area(was);
+            after += area(is);
+        }
+        if (after - before).abs() > 1e-9 * before.abs() {
+            return false;
+        }
+        fan.iter().for_each(|&c| self.corner_uv[c] = uv);
+        true
+    }
+
     fn push_face(&mut self, nodes: [NodeId; 3], uv: [Vec2; 3]) -> FaceId {
         let face = FaceId::new(self.face_count());
         for k in 0..3 {
@@ -166,5 +198,28 @@ impl Mesh {
         if self.edge_corner[edge] == old {
             self.edge_corner[edge] = new;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate;
+
+    #[test]
+    fn a_node_slides_only_where_its_faces_stay_sound() {
+        let mut mesh = generate::grid(Vec2::ONE, [5, 5]).unwrap();
+        let at = |mesh: &Mesh, uv| mesh.nodes().find(|&n| mesh.node_uv(n) == uv).unwrap();
+        let (inner, side, corner) =
+            (at(&mesh, Vec2::splat(0.5)), at(&mesh, Vec2::new(0.5, 0.0)), at(&mesh, Vec2::ZERO));
+        assert!(mesh.slide(inner, Vec2::new(0.58, 0.45)));
+        assert_eq!(mesh.node_uv(inner), Vec2::new(0.58, 0.45));
+        assert!(!mesh.slide(inner, Vec2::new(0.74, 0.5)), "slivers");
+        assert!(!mesh.slide(inner, Vec2::new(0.9, 0.5)), "turned over");
+        assert!(!mesh.slide(side, Vec2::new(0.5, 0.05)) && !mesh.slide(side, Vec2::new(0.5, -0.05)), "off the border");
+        assert!(mesh.slide(side, Vec2::new(0.55, 0.0)), "along the border");
+        assert!(!mesh.slide(corner, Vec2::new(0.05, 0.0)), "a corner stays");
+        assert!((mesh.area() - 1.0).abs() < 1e-12);
+        mesh.check().unwrap();
     }
 }

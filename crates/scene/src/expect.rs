@@ -38,6 +38,10 @@ pub struct Expect {
     pub torn_along: Option<TornAlong>,
     /// Share of the torn length where the strength map is weak.
     pub torn_in_weak: Option<TornInWeak>,
+    /// Share of the torn length on seams.
+    pub torn_on_seam: Option<TornOnSeam>,
+    /// How evenly the torn length grows.
+    pub torn_evenly: Option<TornEvenly>,
     /// Width across the middle at the first tear, over the material width.
     pub waist_at_tear: Option<Range>,
     /// Which way tears travel.
@@ -132,6 +136,28 @@ pub struct TornInWeak {
     pub below: f64,
     /// Share of the torn length.
     pub share: Range,
+}
+
+/// `torn_on_seam = { name = "side", share = { min = 0.9 } }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TornOnSeam {
+    /// The seam; any if left out.
+    pub name: Option<String>,
+    /// Share of the torn length.
+    pub share: Range,
+}
+
+/// `torn_evenly = { from = 0.5, to = 2.5, off = { max = 0.05 } }`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TornEvenly {
+    /// When it should begin [s].
+    pub from: f64,
+    /// When it should be through [s].
+    pub to: f64,
+    /// Largest difference of the torn length from a straight line over time, as a share of all that is torn in the end.
+    pub off: Range,
 }
 
 /// `tip_travel = { direction = [0, -1], share = { min = 0.9 } }`
@@ -254,6 +280,16 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
         let share = map.map_or(f64::NAN, |map| share_of_length(&tally.torn, |t| map.at(t.uv) < weak.below));
         hold("torn_in_weak.share", Some(weak.share), share);
     }
+    if let Some(on) = &expect.torn_on_seam {
+        let named = |seam: u32| {
+            let seam = cloth.seams.iter().nth(seam as usize);
+            on.name.is_none() || seam.is_some_and(|seam| Some(&seam.name) == on.name.as_ref())
+        };
+        hold("torn_on_seam.share", Some(on.share), share_of_length(&tally.torn, |t| t.seam.is_some_and(named)));
+    }
+    if let Some(evenly) = expect.torn_evenly {
+        hold("torn_evenly.off", Some(evenly.off), uneven(&tally.torn, evenly.from, evenly.to));
+    }
     let before_tear = first.and_then(|t| tally.moments.iter().rev().find(|m| m.time <= t.time));
     hold("waist_at_tear", expect.waist_at_tear, before_tear.map_or(f64::NAN, |m| m.waist));
     if let Some(tip) = expect.tip_travel {
@@ -321,6 +357,20 @@ fn double_angle(angle: f64) -> Vec2 {
 fn share_of_length(torn: &[Torn], counts: impl Fn(&Torn) -> bool) -> f64 {
     let length = |all: &mut dyn Iterator<Item = &Torn>| all.map(|t| t.length).sum::<f64>();
     length(&mut torn.iter().filter(|t| counts(t))) / length(&mut torn.iter())
+}
+
+/// Largest difference of the torn length over time from a straight line between two times, as a share of all of it.
+fn uneven(torn: &[Torn], from: f64, to: f64) -> f64 {
+    let all: f64 = torn.iter().map(|t| t.length).sum();
+    let (mut open, mut off) = (0.0, 0.0_f64);
+    for t in torn {
+        let due = ((t.time - from) / (to - from)).clamp(0.0, 1.0);
+        // Just before and just after the edge opens.
+        off = off.max((open / all - due).abs());
+        open += t.length;
+        off = off.max((open / all - due).abs());
+    }
+    if torn.is_empty() { f64::NAN } else { off }
 }
 
 fn tip_travel(torn: &[Torn], direction: Vec2, spacing: f64) -> f64 {
@@ -403,7 +453,7 @@ mod tests {
 
     fn torn(angle: f64, length: f64, uv: [f64; 2]) -> Torn {
         let angle = angle.to_radians();
-        Torn { time: 0.0, node: 0, uv: uv.into(), place: Vec3::ZERO, direction: Vec3::X, angle, length }
+        Torn { time: 0.0, node: 0, uv: uv.into(), place: Vec3::ZERO, direction: Vec3::X, angle, length, seam: None }
     }
 
     #[test]
@@ -418,6 +468,17 @@ mod tests {
     fn places_apart_are_counted_once() {
         let all = [torn(0.0, 1.0, [0.0, 0.0]), torn(0.0, 1.0, [0.1, 0.0]), torn(0.0, 1.0, [1.0, 0.0])];
         assert_eq!(separate_places(&all, 0.5), 2);
+    }
+
+    #[test]
+    fn a_pause_or_a_rush_is_not_even() {
+        let at = |time: f64| Torn { time, ..torn(0.0, 0.1, [0.0; 2]) };
+        let even: Vec<_> = (0..10).map(|i| at(1.05 + 0.1 * f64::from(i))).collect();
+        assert!(uneven(&even, 1.0, 2.0) < 0.051);
+        assert!(uneven(&even, 1.0, 3.0) > 0.4 && uneven(&even, 0.0, 2.0) > 0.4);
+        let rush: Vec<_> = (0..10).map(|_| at(1.5)).collect();
+        assert!((uneven(&rush, 1.0, 2.0) - 0.5).abs() < 1e-12);
+        assert!(uneven(&[], 1.0, 2.0).is_nan());
     }
 
     #[test]

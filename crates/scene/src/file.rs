@@ -9,7 +9,7 @@ use ripstop::fabric::{ElasticityKind, Strength};
 use ripstop::integrator::{ImplicitSettings, PbdSettings, SemiImplicitSettings, XpbdSettings};
 use ripstop::plastic::Plasticity;
 use ripstop::potential::{Bending, Elasticity};
-use ripstop::tear::Policy;
+use ripstop::tear::{Noise, Policy, Unpick};
 use ripstop::{Fabric, Placement, Vec2, Vec3};
 use serde::Deserialize;
 
@@ -57,6 +57,9 @@ pub struct Scene {
     /// Tears by hand.
     #[serde(default)]
     pub hand: Vec<Hand>,
+    /// Lines along which it gives way first, or at its time.
+    #[serde(default)]
+    pub seam: Vec<SeamTable>,
     /// How it yields.
     pub plastic: Option<Plasticity>,
     /// Where it is seen from.
@@ -507,6 +510,20 @@ pub struct Tear {
     pub map: Option<Map>,
     /// Stronger cloth around gripped nodes.
     pub hem: Option<Hem>,
+    /// Strength that varies from place to place.
+    pub noise: Option<Noise>,
+    /// Where nothing tears by load.
+    #[serde(default)]
+    pub untearable: Vec<Untearable>,
+}
+
+/// `[[tear.untearable]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Untearable {
+    /// Which nodes.
+    #[serde(rename = "where")]
+    pub place: Where,
 }
 
 fn whole() -> f64 {
@@ -590,6 +607,25 @@ pub struct Hand {
     pub t: f64,
     /// Line on the material [m].
     pub path: Vec<Vec2>,
+}
+
+/// `[[seam]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeamTable {
+    /// Name in results.
+    pub name: String,
+    /// Line on the material [m].
+    #[serde(default)]
+    pub path: Vec<Vec2>,
+    /// Group or object of the cloth's OBJ file whose line elements are the seam.
+    pub group: Option<String>,
+    /// Strength over that of the cloth.
+    pub strength: Option<f64>,
+    /// When all of it opens [s].
+    pub opens_at: Option<f64>,
+    /// When it comes undone along its length.
+    pub unpick: Option<Unpick>,
 }
 
 /// `[camera]`

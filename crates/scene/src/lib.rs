@@ -18,6 +18,7 @@ mod load;
 mod obj;
 mod range;
 pub mod run;
+mod seam;
 mod source;
 mod summary;
 pub mod tally;

@@ -42,12 +42,15 @@ impl Scene {
 
     pub(crate) fn build(&self, source: &Source) -> Result<Built, SceneError> {
         let fabric = self.validate(source)?;
-        let (mesh, positions) = self.mesh(source)?;
+        let (mut mesh, positions) = self.mesh(source)?;
+        let seams = self.seams(source, &mut mesh, positions.as_ref())?;
         let bounds = uv_bounds(&mesh);
         let mut cloth = match positions {
             Some(x) => Cloth::shaped(mesh, fabric.density, x),
             None => Cloth::flat(mesh, fabric.density, self.place),
         };
+        self.sew(source, &mut cloth, seams)?;
+        self.keep_whole(source, &mut cloth, bounds)?;
         let grips = self.grips(source, &mut cloth, bounds)?;
         let bodies = self.bodies(source, &cloth, bounds, &grips)?;
         let tearing = self.tearing(source, bounds, &cloth, &grips)?;
@@ -240,7 +243,7 @@ impl Scene {
             width: hem.width,
             factor: hem.factor,
         });
-        tearing.resistance = Resistance::new(map, hem, tear.weave);
+        tearing.resistance = Resistance::new(map, hem, tear.weave).with_noise(tear.noise);
         tearing.resistance.weak = tear.weak;
         tearing.policy = tear.policy;
         tearing.coherence = Coherence {
@@ -336,7 +339,7 @@ fn positive_size(source: &Source, kind: &str, size: Vec2) -> Result<Vec2, SceneE
     Err(source.fault(&["cloth", kind, "size"], cause, "both sides must be above zero"))
 }
 
-fn uv_bounds(mesh: &Mesh) -> (Vec2, Vec2) {
+pub(crate) fn uv_bounds(mesh: &Mesh) -> (Vec2, Vec2) {
     let points = mesh.corners().map(|c| mesh.uv(c));
     points.fold((Vec2::MAX, Vec2::MIN), |(low, high), p| (low.min(p), high.max(p)))
 }

@@ -51,7 +51,7 @@ fn triangles(path: &Path, scale: f64) -> Result<Triangles, Fault> {
     let options =
         tobj::LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
     // Materials are no matter here, so none are looked for.
-    let loaded = tobj::load_obj_buf(&mut text.as_slice(), &options, |_| Ok(Default::default()));
+    let loaded = tobj::load_obj_buf(&mut without_lines(&text).as_slice(), &options, |_| Ok(Default::default()));
     let (models, _) = loaded.map_err(|e| match faulty_line(&String::from_utf8_lossy(&text)) {
         Some(cause) => (cause, "repair that line".into()),
         None => (e.to_string(), "is it a Wavefront OBJ file?".to_string()),
@@ -87,6 +87,60 @@ fn triangles(path: &Path, scale: f64) -> Result<Triangles, Fault> {
     }
     drop_unused(&mut positions, &mut faces);
     Ok(Triangles { positions, faces, textures: textured.then_some(textures) })
+}
+
+/// The text without its line elements: `tobj` takes one of three points for a triangle.
+fn without_lines(text: &[u8]) -> Vec<u8> {
+    let is_line = |line: &&[u8]| matches!(line.trim_ascii_start(), [b'l', b' ' | b'\t', ..]);
+    text.split_inclusive(|b| *b == b'\n').filter(|line| !is_line(line)).flatten().copied().collect()
+}
+
+/// The line elements of a group or object of a file, each from point to point [m].
+pub fn lines(path: &Path, scale: f64, group: &str) -> Result<Vec<[Vec3; 2]>, Fault> {
+    let text = std::fs::read(path)
+        .map_err(|e| (format!("can't be read: {e}"), "paths are relative to the scene's folder".into()))?;
+    let text = String::from_utf8_lossy(&text);
+    let mut positions: Vec<Vec3> = Vec::new();
+    let (mut object, mut groups): (Option<&str>, Vec<&str>) = (None, Vec::new());
+    let mut lines = Vec::new();
+    let mut others: Vec<&str> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            // Single precision, as the faces' reader has it: the same places, to the last bit.
+            Some("v") => positions.push({
+                let mut next = || words.next().and_then(|w| w.parse::<f32>().ok()).unwrap_or(f32::NAN);
+                Vec3::from([next(), next(), next()].map(f64::from)) * scale
+            }),
+            Some("o") => object = words.next(),
+            Some("g") => groups = words.collect(),
+            Some("l") if object == Some(group) || groups.contains(&group) => {
+                let at = |word: &str| {
+                    let index = word.split('/').next()?.parse::<i64>().ok()?;
+                    let index = if index < 0 { positions.len() as i64 + index } else { index - 1 };
+                    positions.get(usize::try_from(index).ok()?).copied()
+                };
+                let points: Option<Vec<Vec3>> = words.map(at).collect();
+                let points = points.filter(|points| points.len() >= 2).ok_or_else(|| {
+                    let cause = format!("line {}: a line needs two vertices or more that are there", number + 1);
+                    (cause, "repair that line".to_string())
+                })?;
+                lines.extend(points.windows(2).map(|ends| [ends[0], ends[1]]));
+            }
+            Some("l") => others.extend(object.into_iter().chain(groups.iter().copied())),
+            _ => {}
+        }
+    }
+    if lines.is_empty() {
+        others.sort_unstable();
+        others.dedup();
+        let advice = match others.as_slice() {
+            [] => "export the seam's edges as lines (`l`) of a named object".into(),
+            others => crate::error::suggest(group, others, "groups with lines"),
+        };
+        return Err((format!("no group or object `{group}` with lines"), advice));
+    }
+    Ok(lines)
 }
 
 /// Which line of a file that can't be read is wrong, and why: its reader doesn't tell.
@@ -208,6 +262,22 @@ mod tests {
         let text = format!("{SQUARE}vt 0 0\nvt 0.5 0\nvt 0.5 0.5\nvt 0 0.5\nf 1/1 2/2 3/3 4/4\n");
         assert!((read_text(&text, UvSource::Scaled).unwrap().0.area() - 4.0).abs() < 1e-6);
         assert!((read_text(&text, UvSource::Metres).unwrap().0.area() - 0.25).abs() < 1e-6);
+    }
+
+    #[test]
+    fn lines_are_no_faces_and_have_their_groups() {
+        let text = format!("{SQUARE}f 1 2 3 4\no side\nl 1 2 3\ng a b\nl -5 -2\n");
+        let (mesh, _) = read_text(&text, UvSource::Scaled).unwrap();
+        assert_eq!((mesh.node_count(), mesh.face_count()), (4, 2));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cloth.obj");
+        std::fs::write(&path, text).unwrap();
+        let of = |group: &str| lines(&path, 2.0, group);
+        let at = |x, y| Vec3::new(x, y, 0.0);
+        assert_eq!(of("b").unwrap(), [[at(0.0, 0.0), at(0.0, 2.0)]]);
+        let all = [[at(0.0, 0.0), at(2.0, 0.0)], [at(2.0, 0.0), at(2.0, 2.0)], [at(0.0, 0.0), at(0.0, 2.0)]];
+        assert_eq!(of("side").unwrap(), all, "a group inside an object is part of it");
+        assert!(of("sid").unwrap_err().1.contains("did you mean `side`?"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::whole::write_whole;
 use crate::{body, cache, export};
 use ripstop::contact::crossing;
 use ripstop::mesh::{Id, pieces};
-use ripstop::tear::{Cause, Event};
+use ripstop::tear::{Cause, Event, SeamReason};
 use ripstop::{Simulation, Stage, StepError, Vec3, Watch};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -360,7 +360,7 @@ fn step(
     }
     tally.step(simulation);
     for event in simulation.events() {
-        let line = event_line(event);
+        let line = event_line(simulation, event);
         output.write(1, &line)?;
     }
     Ok(())
@@ -488,12 +488,15 @@ fn frame(simulation: &Simulation, index: u32, topology: Arc<Topology>) -> Frame 
     }
 }
 
-fn event_line(event: &Event) -> String {
+fn event_line(simulation: &Simulation, event: &Event) -> String {
     let cause = match event.cause {
         Cause::Load { criterion } => criterion,
         Cause::Hand => "hand",
+        Cause::Seam { reason: SeamReason::Load, .. } => "seam",
+        Cause::Seam { reason: SeamReason::Time, .. } => "seam_opens_at",
+        Cause::Seam { reason: SeamReason::Unpick, .. } => "seam_unpick",
     };
-    let line = serde_json::json!({
+    let mut line = serde_json::json!({
         "time": event.time,
         "step": event.step,
         "edge": event.edge.0,
@@ -506,6 +509,9 @@ fn event_line(event: &Event) -> String {
         "ratio": event.ratio.is_finite().then_some(event.ratio),
         "cause": cause,
     });
+    if let Some(seam) = event.seam.and_then(|seam| simulation.cloth().seams.iter().nth(seam as usize)) {
+        line["seam"] = seam.name.as_str().into();
+    }
     format!("{line}\n")
 }
 

@@ -22,6 +22,8 @@ pub struct Torn {
     pub angle: f64,
     /// Rest length [m].
     pub length: f64,
+    /// Seam that it was part of.
+    pub seam: Option<u32>,
 }
 
 /// One moment of the run, at every frame.
@@ -122,6 +124,7 @@ impl Tally {
             direction: e.direction,
             angle: e.angle,
             length: e.length,
+            seam: e.seam,
         }));
         if let Some(unfinished) = simulation.unfinished() {
             self.unfinished_steps += 1;

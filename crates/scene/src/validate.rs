@@ -1,7 +1,7 @@
 //! Values that can't be: found before anything is built, and told with their line.
 
 use crate::error::{SceneError, suggest};
-use crate::file::{GripKey, IntegratorKind, ModelKind, Scene};
+use crate::file::{ClothKind, GripKey, IntegratorKind, ModelKind, Scene};
 use crate::source::Source;
 use ripstop::tear::Policy;
 use ripstop::{Fabric, Vec3};
@@ -34,6 +34,7 @@ impl Scene {
         if let ModelKind::Springs { bend_shear } = self.model {
             not_negative(source, &["model", "springs", "bend_shear"], bend_shear)?;
         }
+        self.validate_seams(source)?;
         self.validate_view(source)?;
         self.validate_expect(source)?;
         Ok(fabric)
@@ -211,6 +212,14 @@ impl Scene {
                 positive(source, &["tear", "hem", "width"], hem.width, "m")?;
                 positive(source, &["tear", "hem", "factor"], hem.factor, "relative strength")?;
             }
+            if let Some(noise) = tear.noise {
+                positive(source, &["tear", "noise", "scale"], noise.scale, "m")?;
+                share(source, &["tear", "noise", "amount"], noise.amount)?;
+            }
+            for (i, region) in tear.untearable.iter().enumerate() {
+                let path = ["tear", "untearable", &i.to_string(), "where"];
+                finite(source, &path, region.place.numbers().as_flattened())?;
+            }
             if let Policy::EndOfStep { rounds: 0 } | Policy::FirstTear { limit: 0 } = tear.policy {
                 let advice = "it must be one or more; without [tear] nothing tears by load";
                 return Err(source.fault(&["tear", "policy"], "this policy never tears", advice));
@@ -232,6 +241,70 @@ impl Scene {
             }
             for point in &hand.path {
                 finite(source, &["hand", &number, "path"], &point.to_array())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_seams(&self, source: &Source) -> Checked {
+        for (i, seam) in self.seam.iter().enumerate() {
+            let number = i.to_string();
+            let name = &seam.name;
+            let fault = |key: &str, cause: String, advice: &str| {
+                let path = ["seam", number.as_str(), key];
+                Err(source.fault(&path[..if key.is_empty() { 2 } else { 3 }], cause, advice))
+            };
+            if self.seam[..i].iter().any(|other| other.name == *name) {
+                let cause = format!("two seams are called `{name}`");
+                return fault("name", cause, "results tell seams apart by their names");
+            }
+            match (&seam.group, seam.path.len()) {
+                (Some(_), 1..) => {
+                    let cause = format!("seam `{name}` has a `path` and a `group`");
+                    return fault("group", cause, "keep one of them");
+                }
+                (Some(_), 0) if !matches!(self.cloth, ClothKind::Obj { .. }) => {
+                    let cause = format!("seam `{name}` has a `group`, but the cloth is from no file");
+                    return fault("group", cause, "groups are in [cloth.obj]; draw it by `path = [[u, v], [u, v]]`");
+                }
+                (None, 0..2) => {
+                    let cause = format!("seam `{name}` needs a line of at least two points");
+                    return fault("path", cause, "path = [[u, v], [u, v]]");
+                }
+                _ => {}
+            }
+            for point in &seam.path {
+                finite(source, &["seam", &number, "path"], &point.to_array())?;
+            }
+            if let Some(strength) = seam.strength {
+                if !(strength > 0.0 && strength <= 1.0) {
+                    let advice = "it is that of the seam over that of the cloth, above 0 and at most 1";
+                    return fault("strength", format!("`strength` is {strength}"), advice);
+                }
+                if self.tear.is_none() {
+                    let cause = format!("seam `{name}` gives way to load, but without [tear] nothing does");
+                    return fault("strength", cause, "add [tear] with a criterion, or use `opens_at` or `unpick`");
+                }
+            }
+            finite(source, &["seam", &number, "opens_at"], &[seam.opens_at.unwrap_or(0.0)])?;
+            if let Some(unpick) = seam.unpick {
+                finite(source, &["seam", &number, "unpick"], &[unpick.from, unpick.to])?;
+                if unpick.to <= unpick.from {
+                    let cause = format!("`unpick` ends at {} s, not after it begins at {} s", unpick.to, unpick.from);
+                    return fault(
+                        "unpick",
+                        cause,
+                        "make `to` later than `from`; `reverse = true` begins at the other end",
+                    );
+                }
+                if seam.opens_at.is_some() {
+                    let cause = format!("seam `{name}` has `opens_at` and `unpick`");
+                    return fault("opens_at", cause, "keep one of them: all at once, or along its length");
+                }
+            }
+            if seam.strength.is_none() && seam.opens_at.is_none() && seam.unpick.is_none() {
+                let cause = format!("seam `{name}` never opens");
+                return fault("", cause, "add `strength`, `opens_at` or `unpick`");
             }
         }
         Ok(())
@@ -271,6 +344,28 @@ impl Scene {
         if expect.torn_in_weak.is_some() && self.tear.as_ref().is_none_or(|tear| tear.map.is_none()) {
             let cause = "`torn_in_weak` is about a strength map, but there is none";
             return Err(source.fault(&["expect", "torn_in_weak"], cause, "add [tear.map], or leave it out"));
+        }
+        if let Some(on) = &expect.torn_on_seam {
+            let names: Vec<&str> = self.seam.iter().map(|seam| seam.name.as_str()).collect();
+            let path = ["expect", "torn_on_seam", "name"];
+            match &on.name {
+                Some(name) if !names.contains(&name.as_str()) => {
+                    let advice = suggest(name, &names, "seams");
+                    return Err(source.fault(&path, format!("there is no seam `{name}`"), advice));
+                }
+                None if names.is_empty() => {
+                    let cause = "`torn_on_seam` is about seams, but there are none";
+                    return Err(source.fault(&path[..2], cause, "add [[seam]], or leave it out"));
+                }
+                _ => {}
+            }
+        }
+        if let Some(evenly) = expect.torn_evenly {
+            finite(source, &["expect", "torn_evenly"], &[evenly.from, evenly.to])?;
+            if evenly.to <= evenly.from {
+                let cause = format!("`to` is {} s, not after `from`, {} s", evenly.to, evenly.from);
+                return Err(source.fault(&["expect", "torn_evenly", "to"], cause, "make `to` later than `from`"));
+            }
         }
         if let Some(onset) = &expect.onset {
             let path = source.beside(&onset.like);

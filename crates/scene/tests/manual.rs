@@ -6,7 +6,7 @@ use toml::{Table, Value};
 const MANUAL: &str = include_str!("../../../docs/scenes.md");
 
 /// Source files with the tables of the scene file, and the types of the core that are part of it.
-const SOURCES: [(&str, &[&str]); 13] = [
+const SOURCES: [(&str, &[&str]); 15] = [
     (include_str!("../src/file.rs"), &[]),
     (include_str!("../src/expect.rs"), &[]),
     (include_str!("../../core/src/fabric.rs"), &["ElasticityKind", "Strength"]),
@@ -15,6 +15,8 @@ const SOURCES: [(&str, &[&str]); 13] = [
     (include_str!("../../core/src/cloth.rs"), &["Placement"]),
     (include_str!("../../core/src/plastic.rs"), &["Plasticity"]),
     (include_str!("../../core/src/tear/mod.rs"), &["Policy"]),
+    (include_str!("../../core/src/tear/noise.rs"), &["Noise"]),
+    (include_str!("../../core/src/tear/seam.rs"), &["Unpick"]),
     (include_str!("../../core/src/criterion/separation_tensor.rs"), &["Form"]),
     (include_str!("../../core/src/integrator/implicit.rs"), &["ImplicitSettings"]),
     (include_str!("../../core/src/integrator/position/xpbd.rs"), &["XpbdSettings"]),
@@ -95,6 +97,9 @@ fn every_key_and_word_is_in_the_manual() {
         ("Placement", "weft"),
         ("Plasticity", "yield_strain"),
         ("Policy", "rounds"),
+        ("Noise", "amount"),
+        ("Unpick", "reverse"),
+        ("SeamTable", "opens_at"),
         ("Form", "raw"),
         ("CriterionKind", "edge_strain"),
     ] {

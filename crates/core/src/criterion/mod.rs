@@ -34,9 +34,11 @@ impl View<'_> {
         self.resistance.at(self.cloth, n, pull)
     }
 
-    /// A node can part if it is free and more than one face meets there.
+    /// A node can part if it is free, nothing keeps it whole, and more than one face meets there.
     pub fn can_part(&self, n: NodeId) -> bool {
-        !self.cloth.is_held(n) && self.cloth.mesh.fan(n).nth(1).is_some()
+        !self.cloth.is_held(n)
+            && self.resistance.least_at(self.cloth, n) < f64::INFINITY
+            && self.cloth.mesh.fan(n).nth(1).is_some()
     }
 }
 

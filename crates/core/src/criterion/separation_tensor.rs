@@ -131,8 +131,8 @@ impl SeparationTensor {
 
     /// False only if λ₁ is surely below the resistance.
     fn may_part(&self, view: View<'_>, n: NodeId) -> bool {
-        // Weave only makes cloth stronger. The thousandth is for single precision.
-        let resistance = self.strength * view.resist(n, Vec2::X);
+        // The thousandth is for single precision.
+        let resistance = self.strength * view.resistance.least_at(view.cloth, n);
         self.form == Form::Raw || self.fits[n].largest(&view.fields.edge_strain) > 0.999 * green(resistance)
     }
 

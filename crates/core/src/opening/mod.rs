@@ -13,7 +13,8 @@ mod snap;
 
 pub use halve::Halve;
 pub use onward::Onward;
-pub use path::open_path;
+pub use path::{nearest as nearest_node, open_path};
+pub(crate) use path::{nearest_on_line, way};
 pub use plane::Plane;
 pub use snap::Snap;
 

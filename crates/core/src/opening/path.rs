@@ -12,30 +12,36 @@ use std::collections::BinaryHeap;
 
 /// Opens the edges closest to the polyline `path` [m, material]. A path of one point, or beside the cloth, opens nothing.
 pub fn open_path(mesh: &mut Mesh, path: &[Vec2], log: &mut ChangeLog) {
-    let edges: Vec<EdgeId> = path.windows(2).flat_map(|ends| way(mesh, ends[0], ends[1])).collect();
-    for e in edges {
+    let edges: Vec<(EdgeId, bool)> = path.windows(2).flat_map(|ends| way(mesh, ends[0], ends[1])).collect();
+    for (e, _) in edges {
         mesh.open_edge(e, log);
     }
 }
 
-fn nearest(mesh: &Mesh, uv: Vec2) -> NodeId {
+/// The node nearest to a material point [m].
+pub fn nearest(mesh: &Mesh, uv: Vec2) -> NodeId {
     let far = |n: &NodeId| mesh.node_uv(*n).distance_squared(uv);
     mesh.nodes().min_by(|a, b| far(a).total_cmp(&far(b))).expect("a mesh has nodes")
 }
 
-fn distance_to_line(p: Vec2, a: Vec2, b: Vec2) -> f64 {
+/// The point of the line from `a` to `b` that is nearest to `p`.
+pub(crate) fn nearest_on_line(p: Vec2, a: Vec2, b: Vec2) -> Vec2 {
     let along = b - a;
-    let t = ((p - a).dot(along) / along.length_squared()).clamp(0.0, 1.0);
-    p.distance(a + along * t)
+    if along == Vec2::ZERO {
+        return a;
+    }
+    a + along * ((p - a).dot(along) / along.length_squared()).clamp(0.0, 1.0)
 }
 
-/// Dijkstra's search for the cheapest way from near `a` to near `b`.
-fn way(mesh: &Mesh, a: Vec2, b: Vec2) -> Vec<EdgeId> {
+/// Dijkstra's search for the cheapest way from near `a` to near `b`: edges from `a` on, each with whether it is gone from tail to
+/// head.
+pub(crate) fn way(mesh: &Mesh, a: Vec2, b: Vec2) -> Vec<(EdgeId, bool)> {
     let (start, goal) = (nearest(mesh, a), nearest(mesh, b));
     let mean = mesh.edges().map(|e| mesh.edge_length(e)).sum::<f64>() / mesh.edge_count() as f64;
     let cost = |e: EdgeId| {
         let c = mesh.edge_corner(e);
-        let off = distance_to_line((mesh.uv(c) + mesh.uv(c.next())) * 0.5, a, b) / mean;
+        let middle = (mesh.uv(c) + mesh.uv(c.next())) * 0.5;
+        let off = middle.distance(nearest_on_line(middle, a, b)) / mean;
         mesh.edge_length(e) * (1.0 + off * off)
     };
     let (place, nodes) = places(mesh);
@@ -62,7 +68,10 @@ fn way(mesh: &Mesh, a: Vec2, b: Vec2) -> Vec<EdgeId> {
         }
     }
     let back = |(_, from): &(EdgeId, usize)| best[*from].1;
-    std::iter::successors(best[goal].1, back).map(|(e, _)| e).collect()
+    let forward = |(e, from): (EdgeId, usize)| (e, place[mesh.edge_nodes(e)[0].index()] == from);
+    let mut way: Vec<_> = std::iter::successors(best[goal].1, back).map(forward).collect();
+    way.reverse();
+    way
 }
 
 /// The place of every node, and the nodes of every place: those with the same material coordinates.

@@ -15,6 +15,24 @@ pub enum Cause {
     },
     /// By hand, or by a program.
     Hand,
+    /// A seam came undone.
+    Seam {
+        /// Number of the seam.
+        seam: u32,
+        /// What undid it.
+        reason: SeamReason,
+    },
+}
+
+/// What undoes a seam.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeamReason {
+    /// The load passed its resistance.
+    Load,
+    /// Its time had come.
+    Time,
+    /// It is being unpicked.
+    Unpick,
 }
 
 /// One edge that opened. Events count changes of the mesh, not requests.
@@ -42,6 +60,8 @@ pub struct Event {
     pub length: f64,
     /// Load over resistance; infinite by hand.
     pub ratio: f64,
+    /// Seam that the edge was a stitch of, whatever opened it.
+    pub seam: Option<u32>,
     /// Why.
     pub cause: Cause,
 }
@@ -93,6 +113,7 @@ pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Re
             },
             length: along.length(),
             ratio: request.ratio(),
+            seam: cloth.seams.of(edge),
             cause,
         });
     }

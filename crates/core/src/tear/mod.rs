@@ -2,11 +2,15 @@
 
 mod coherence;
 mod event;
+mod noise;
 mod resistance;
+pub mod seam;
 
 pub use coherence::Coherence;
-pub use event::{Cause, Event};
+pub use event::{Cause, Event, SeamReason};
+pub use noise::Noise;
 pub use resistance::{Hem, Resistance, StrengthMap};
+pub use seam::{Seam, Seams, Unpick};
 
 use crate::cloth::{Cloth, Touched};
 use crate::criterion::{Criterion, View};
@@ -189,7 +193,7 @@ impl Tearing {
     /// Brings all tables up to date with the cloth.
     pub(crate) fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
         self.fields.follow(cloth, touched);
-        self.resistance.follow(cloth);
+        self.resistance.follow(cloth, touched);
         self.criterion.follow(cloth, touched);
     }
 
@@ -204,9 +208,10 @@ impl Tearing {
         self.criterion.find(view, &mut self.requests);
         self.requests.retain(|request| match request {
             Request::Part(part) => {
+                let sewn = !self.resistance.seam_at(part.node, part.pull).is_empty();
                 self.coherence.rested(cloth, part.node, time)
-                    && self.opening.can_open(cloth, part)
-                    && !self.coherence.crumbles(cloth, part, &*self.opening)
+                    && (sewn || (!self.resistance.is_whole(part.node) && self.opening.can_open(cloth, part)))
+                    && (sewn || !self.coherence.crumbles(cloth, part, &*self.opening))
             }
             Request::Along { .. } => true,
         });
@@ -245,9 +250,20 @@ impl Tearing {
             busy.extend(around(part.node));
             self.budget.spend();
             let from = log.len();
-            self.opening.open(cloth, part, log);
+            let seam = self.resistance.seam_at(part.node, part.pull);
+            let mut cause = Cause::Load { criterion: self.criterion.name() };
+            if let Some(seam) = seam.first().and_then(|&e| cloth.seams.of(e)) {
+                cause = Cause::Seam { seam, reason: SeamReason::Load };
+            }
+            for &e in &seam {
+                cloth.mesh.open_edge(e, log);
+            }
+            if seam.is_empty() {
+                self.opening.open(cloth, part, log);
+                debug_assert!(!opens_untearable(cloth, &log[from..]), "`{}` opens what is whole", self.opening.name());
+            }
             self.opened.push((*part, from..log.len()));
-            event::describe(cloth, &log[from..], Cause::Load { criterion: self.criterion.name() }, request, events);
+            event::describe(cloth, &log[from..], cause, request, events);
         }
         self.opened.len() as u64
     }
@@ -258,6 +274,17 @@ impl Tearing {
             self.opening.ease(cloth, &part, &log[range]);
         }
     }
+}
+
+/// True if an edge that these edits opened ends in a node that never parts. Openings stay among a node and its neighbours, and
+/// neighbours of such a node don't part (see [`Resistance`]), so there is none.
+fn opens_untearable(cloth: &Cloth, log: &[Change]) -> bool {
+    let untearable = |n: NodeId| cloth.untearable.get(n.index()).is_some_and(|kept| *kept);
+    let opened = |change: &Change| match *change {
+        Change::EdgeOpened { edge, .. } => cloth.mesh.edge_nodes(edge).into_iter().any(untearable),
+        _ => false,
+    };
+    log.iter().any(opened)
 }
 
 /// Carries out a tear by hand.

@@ -1,6 +1,6 @@
 //! What strength is multiplied by, from place to place and direction to direction.
 //!
-//! resistance = map(u, v) · hem(u, v) · weave(n̂) · weak
+//! resistance = map(u, v) · hem(u, v) · noise(u, v) · weave(n̂) · weak · min(whole, seam(n̂))
 //!
 //! hem: where cloth is gripped it would tear first, since the grip keeps it from narrowing and the strain at the end of a
 //! clamp grows without bound as triangles shrink. Real cloth is hemmed or doubled there. The factor falls linearly
@@ -12,10 +12,19 @@
 //!
 //! weak: at the tip of a tear cloth gives way more easily than where it is whole (Önal & İşler 2013 §3.2.2), so a tear runs on instead of beginning anew beside
 //! itself; one where the node is no tip.
+//!
+//! noise: see [`Noise`]. seam(n̂): see [`seam`](super::seam); infinite off seams.
+//!
+//! whole: infinite at nodes that never part ([`Cloth::untearable`]) and at their neighbours, one elsewhere. An opening parts a
+//! node along edges to its neighbours, or along edges made between them, so no edge that ends in such a node ever opens by load,
+//! whatever criterion and opening are. Seams and tears by hand are asked for by name: they go through.
 
-use crate::cloth::Cloth;
+use super::Noise;
+use crate::cloth::{Cloth, Touched};
+use crate::criterion::star;
 use crate::math::Vec2;
-use ripstop_mesh::{Column, NodeId};
+use ripstop_mesh::{Column, EdgeId, Id, NodeId};
+use smallvec::SmallVec;
 
 /// Relative strength over the material, from a picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,9 +85,35 @@ pub struct Resistance {
     pub weave: f64,
     /// Relative strength at the tip of a tear.
     pub weak: f64,
-    /// Map and hem at every node; empty without either.
+    /// Variation by place.
+    pub noise: Option<Noise>,
+    /// Map, hem and noise at every node; empty without any.
     factor: Column<NodeId, f64>,
     least: Option<f64>,
+    /// Nodes that never part by load, and their neighbours; empty if there are none.
+    whole: Column<NodeId, bool>,
+    /// Stitches at nodes, in order of nodes.
+    sewn: Vec<Sewn>,
+    weakest_seam: f64,
+}
+
+/// A stitch that load can open, seen from one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sewn {
+    node: NodeId,
+    edge: EdgeId,
+    seam: u32,
+    strength: f64,
+    /// Across the seam (unit, material).
+    across: Vec2,
+}
+
+impl Sewn {
+    /// Its strength over that of the cloth against a pull.
+    fn factor(&self, pull: Vec2) -> f64 {
+        let share = pull.dot(self.across);
+        self.strength / (share * share)
+    }
 }
 
 impl Default for Resistance {
@@ -90,34 +125,128 @@ impl Default for Resistance {
 impl Resistance {
     /// Resistance by a map, a hem and the weave.
     pub fn new(map: Option<StrengthMap>, hem: Option<Hem>, weave: f64) -> Self {
-        Self { map, hem, weave, weak: 1.0, factor: Column::new(), least: None }
+        Self {
+            map,
+            hem,
+            weave,
+            weak: 1.0,
+            noise: None,
+            factor: Column::new(),
+            least: None,
+            whole: Column::new(),
+            sewn: Vec::new(),
+            weakest_seam: f64::INFINITY,
+        }
     }
 
-    /// Looks up the nodes that have been added.
-    pub(crate) fn follow(&mut self, cloth: &Cloth) {
-        if self.map.is_none() && self.hem.is_none() {
+    /// The same with strength that varies from place to place.
+    pub fn with_noise(self, noise: Option<Noise>) -> Self {
+        Self { noise, ..self }
+    }
+
+    /// Looks up the nodes that have been added, and what has changed at others.
+    pub(crate) fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
+        self.follow_whole(cloth, touched);
+        self.follow_seams(cloth);
+        if self.map.is_none() && self.hem.is_none() && self.noise.is_none() {
             return;
         }
         for i in self.factor.len()..cloth.mesh.node_count() {
             let uv = cloth.mesh.node_uv(NodeId(i as u32));
             let map = self.map.as_ref().map_or(1.0, |map| map.at(uv));
-            let factor = map * self.hem.as_ref().map_or(1.0, |hem| hem.at(uv));
+            let hem = self.hem.as_ref().map_or(1.0, |hem| hem.at(uv));
+            let factor = map * hem * self.noise.map_or(1.0, |noise| noise.at(uv));
             self.factor.push(factor);
             self.least = Some(self.least.map_or(factor, |least| least.min(factor)));
         }
     }
 
-    /// Factor for a pull along `pull` at a node.
+    fn follow_whole(&mut self, cloth: &Cloth, touched: &Touched) {
+        if cloth.untearable.is_empty() {
+            return;
+        }
+        let near = |n: NodeId| {
+            let ends = star(&cloth.mesh, n).flat_map(|(e, _)| cloth.mesh.edge_nodes(e));
+            cloth.untearable[n] || ends.into_iter().any(|m| cloth.untearable[m])
+        };
+        let known = self.whole.len();
+        for &n in touched.nodes.iter().filter(|n| n.index() < known) {
+            self.whole[n] = near(n);
+        }
+        self.whole.extend_to(cloth.mesh.node_count(), near);
+    }
+
+    fn follow_seams(&mut self, cloth: &Cloth) {
+        self.sewn.clear();
+        self.weakest_seam = f64::INFINITY;
+        for (edge, stitch) in cloth.seams.stitches() {
+            let Some(strength) = cloth.seams.strength(stitch) else { continue };
+            let sewn = |node| Sewn { node, edge, seam: stitch.seam, strength, across: stitch.along.perp() };
+            self.sewn.extend(cloth.mesh.edge_nodes(edge).map(sewn));
+            self.weakest_seam = self.weakest_seam.min(strength);
+        }
+        self.sewn.sort_unstable_by_key(|sewn| (sewn.node, sewn.edge));
+    }
+
+    /// The stitches at a node that load can open.
+    #[inline]
+    fn sewn(&self, n: NodeId) -> &[Sewn] {
+        if self.sewn.is_empty() {
+            return &[];
+        }
+        let from = self.sewn.partition_point(|sewn| sewn.node < n);
+        let count = self.sewn[from..].iter().take_while(|sewn| sewn.node == n).count();
+        &self.sewn[from..from + count]
+    }
+
+    /// True if this node or one beside it never parts by load.
+    #[inline]
+    pub fn is_whole(&self, n: NodeId) -> bool {
+        !self.whole.is_empty() && self.whole[n]
+    }
+
+    /// The cloth itself, where it may tear.
+    #[inline]
+    fn cloth(&self, n: NodeId) -> f64 {
+        if self.is_whole(n) { f64::INFINITY } else { 1.0 }
+    }
+
+    #[inline]
+    fn here(&self, cloth: &Cloth, n: NodeId) -> f64 {
+        let here = if self.factor.is_empty() { 1.0 } else { self.factor[n] };
+        if cloth.weak[n] { here * self.weak } else { here }
+    }
+
+    /// Factor for a pull along `pull` at a node; infinite where nothing gives way.
     #[inline]
     pub fn at(&self, cloth: &Cloth, n: NodeId, pull: Vec2) -> f64 {
-        let here = if self.factor.is_empty() { 1.0 } else { self.factor[n] };
-        let here = if cloth.weak[n] { here * self.weak } else { here };
-        here * (1.0 + self.weave * (1.0 / pull.x.abs().max(pull.y.abs()) - 1.0))
+        let weave = 1.0 + self.weave * (1.0 / pull.x.abs().max(pull.y.abs()) - 1.0);
+        let seam = self.sewn(n).iter().map(|sewn| sewn.factor(pull));
+        self.here(cloth, n) * weave * seam.fold(self.cloth(n), f64::min)
+    }
+
+    /// No factor at this node is smaller, whatever the pull; infinite where nothing gives way.
+    #[inline]
+    pub fn least_at(&self, cloth: &Cloth, n: NodeId) -> f64 {
+        self.here(cloth, n) * self.sewn(n).iter().map(|sewn| sewn.strength).fold(self.cloth(n), f64::min)
     }
 
     /// No factor is smaller than this.
     pub fn least(&self) -> f64 {
-        self.least.unwrap_or(1.0) * self.weak.min(1.0)
+        self.least.unwrap_or(1.0)
+            * self.weak.min(1.0)
+            * if self.sewn.is_empty() { 1.0 } else { self.weakest_seam.min(1.0) }
+    }
+
+    /// The stitches that give way to a pull at this node before the cloth does; none if it is the cloth that tears. Of two
+    /// seams that meet the one that gives way first.
+    pub(crate) fn seam_at(&self, n: NodeId, pull: Vec2) -> SmallVec<[EdgeId; 4]> {
+        let sewn = self.sewn(n);
+        let weakest = sewn.iter().min_by(|a, b| a.factor(pull).total_cmp(&b.factor(pull)));
+        let Some(weakest) = weakest.filter(|sewn| sewn.factor(pull) <= self.cloth(n)) else { return SmallVec::new() };
+        // Round a corner of the seam only what is pulled across, unless that is nothing.
+        let limit = weakest.factor(pull).max(1.0);
+        sewn.iter().filter(|s| s.seam == weakest.seam && s.factor(pull) <= limit).map(|s| s.edge).collect()
     }
 }
 
