@@ -9,7 +9,8 @@ use ripstop::mesh::generate;
 use ripstop::model::{Surroundings, springs};
 use ripstop::opening::{Plane, Snap};
 use ripstop::plastic::Plasticity;
-use ripstop::tear::{HandTear, Policy, Resistance, StrengthMap, Tearing};
+use ripstop::tear::seam::steps_along;
+use ripstop::tear::{HandTear, Policy, Resistance, Seam, StrengthMap, Tearing, Unpick};
 use ripstop::wind::Wind;
 use ripstop::{Cloth, Fabric, Grip, Key, Placement, Simulation, Vec2, Vec3};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -45,11 +46,15 @@ static ALLOCATOR: Counting = Counting;
 
 const STRENGTH: f64 = 0.5;
 
-/// A sheet with everything that acts on it: two grips, one of them moving, gravity, gusty wind, drag.
+/// A sheet with everything that acts on it: two grips, one of them moving, gravity, gusty wind, drag; with a seam that holds.
 fn sheet(integrator: Box<dyn Integrator>) -> Simulation {
     let fabric = Fabric::default();
     let mesh = generate::irregular(Vec2::new(1.0, 0.6), 0.05, 1).unwrap();
-    let cloth = Cloth::flat(mesh, fabric.density, Placement::default());
+    let mut cloth = Cloth::flat(mesh, fabric.density, Placement::default());
+    let steps = steps_along(&cloth.mesh, &[Vec2::new(0.5, 0.0), Vec2::new(0.5, 0.6)]);
+    let unpick = Some(Unpick { from: 100.0, to: 200.0, reverse: false });
+    let seam = Seam { name: "seam".into(), strength: Some(1.0), opens_at: None, unpick };
+    assert!(cloth.seams.sew(&cloth.mesh, seam, &steps) > 8);
     let at = |u: f64| cloth.mesh.nodes().filter(|&n| cloth.mesh.node_uv(n).x == u).collect::<Vec<_>>();
     let key = |time, shift| Key { time, shift, turn: Vec3::X * time };
     let keys = vec![key(0.0, Vec3::ZERO), key(0.04, Vec3::X * 0.1), key(10.0, Vec3::X * 0.1)];

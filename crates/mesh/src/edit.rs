@@ -2,8 +2,8 @@
 
 use crate::{Change, ChangeLog, CornerId, EdgeId, FaceId, Id, Mesh, NodeId, Vec2};
 
-/// Height over longest side below which [`Mesh::slide`] calls a triangle a sliver: angles of 17° and more are left.
-pub const LEAST_HEIGHT: f64 = 0.25;
+/// Height over longest side below which [`Mesh::slide`] calls a triangle a sliver: angles of 11° and more are left.
+pub const LEAST_HEIGHT: f64 = 0.2;
 
 impl Mesh {
     /// Divides an edge at the fraction `at` of its length from tail to head, and with it the faces beside it.
