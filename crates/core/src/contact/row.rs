@@ -393,7 +393,7 @@ struct Inside {
 /// All rows as part of an implicit system for the velocities of nodes.
 ///
 /// Forces of rows are no straight lines: they push or don't, stick or slide. So the system is solved with the lines that touch them at the velocities before the step, then with those at the velocities
-/// that came out, and so on. Across, a row is a spring that begins with the force of before and yields where friction can't hold it, by the push of before; what touches for the first time
+/// that came out, and so on; a round that ends uphill, by the slope along its way, is [shortened](Self::shorten). Across, a row is a spring that begins with the force of before and yields where friction can't hold it, by the push of before; what touches for the first time
 /// doesn't rub yet.
 #[derive(Default)]
 pub struct Predictor {
