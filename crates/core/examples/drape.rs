@@ -12,22 +12,39 @@ use ripstop::potential::Elasticity;
 use ripstop::{Cloth, Fabric, Placement, Simulation, Stage, Vec3, Watch, model};
 use std::time::Instant;
 
-struct Clock {
+/// A simulation with a clock for its stages.
+struct Timed {
+    simulation: Simulation,
     stage: Stage,
     since: Instant,
     seconds: [f64; Stage::ALL.len()],
 }
 
-impl Clock {
-    fn note(&mut self) {
-        self.seconds[self.stage as usize] += self.since.elapsed().as_secs_f64();
+struct Clock<'a>(&'a mut Stage, &'a mut Instant, &'a mut [f64; Stage::ALL.len()]);
+
+impl Watch for Clock<'_> {
+    fn enter(&mut self, stage: Stage) {
+        self.2[*self.0 as usize] += self.1.elapsed().as_secs_f64();
+        (*self.0, *self.1) = (stage, Instant::now());
     }
 }
 
-impl Watch for Clock {
-    fn enter(&mut self, stage: Stage) {
-        self.note();
-        (self.stage, self.since) = (stage, Instant::now());
+impl Timed {
+    fn new(simulation: Simulation) -> Self {
+        Self { simulation, stage: Stage::Drive, since: Instant::now(), seconds: [0.0; Stage::ALL.len()] }
+    }
+
+    fn step(&mut self) {
+        let Self { simulation, stage, since, seconds } = self;
+        (*stage, *since) = (Stage::Drive, Instant::now());
+        let mut clock = Clock(stage, since, seconds);
+        simulation.step_watched(&mut clock).expect("a step");
+        clock.enter(Stage::Drive);
+    }
+
+    /// Milliseconds of all steps.
+    fn all(&self) -> f64 {
+        1e3 * self.seconds.iter().sum::<f64>()
     }
 }
 
@@ -37,45 +54,40 @@ fn main() {
     let (nodes, threads, steps) = (number(0, 100.0) as usize, number(1, 1.0) as usize, number(3, 240.0) as usize);
     let how = words.get(2).map_or("implicit", |word| word);
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().expect("threads");
-    let mut alone = 0.0;
-    for contact in [false, true] {
-        let mut simulation = sheet(nodes, how, 1.0 / number(4, 240.0));
-        if contact {
-            let ball = BodySpec::new("ball", Shape::Ball { radius: 0.2 });
-            let floor = BodySpec::new("floor", Shape::Plane).at(Pose::at(Vec3::new(0.0, -0.7, 0.0)));
-            let bodies = Bodies::new(vec![ball, floor], Vec3::new(0.0, -9.81, 0.0)).expect("bodies");
-            let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself: true };
-            simulation = simulation.with_bodies(bodies).contact(settings);
+    let ball = BodySpec::new("ball", Shape::Ball { radius: 0.2 });
+    let floor = BodySpec::new("floor", Shape::Plane).at(Pose::at(Vec3::new(0.0, -0.7, 0.0)));
+    let bodies = Bodies::new(vec![ball, floor], Vec3::new(0.0, -9.81, 0.0)).expect("bodies");
+    let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself: true };
+    let h = 1.0 / number(4, 240.0);
+    let mut alone = Timed::new(sheet(nodes, how, h));
+    let mut touching = Timed::new(sheet(nodes, how, h).with_bodies(bodies).contact(settings));
+    let (part, mut before) = ((steps / 10).max(1), (0.0, 0.0));
+    for step in 1..=steps {
+        // In turns, so that what else the machine does slows both.
+        alone.step();
+        touching.step();
+        if step % part == 0 {
+            let simulation = &touching.simulation;
+            let c = simulation.cloth();
+            let strain = c.mesh.edges().map(|e| c.total_strain(e)).fold(0.0, f64::max);
+            let now = (touching.all(), alone.all());
+            println!(
+                "  {:.2} s: {:.1} ms per step, {:.2} × without, largest strain {:.1} %, {:?}",
+                simulation.time(),
+                (now.0 - before.0) / part as f64,
+                (now.0 - before.0) / (now.1 - before.1),
+                100.0 * strain,
+                simulation.contacts().report(),
+            );
+            before = now;
         }
-        let mut clock = Clock { stage: Stage::Drive, since: Instant::now(), seconds: [0.0; Stage::ALL.len()] };
-        let mut tenth = Instant::now();
-        for step in 1..=steps {
-            simulation.step_watched(&mut clock).expect("a step");
-            if contact && step % (steps / 10).max(1) == 0 {
-                let c = simulation.cloth();
-                let strain = c.mesh.edges().map(|e| c.total_strain(e)).fold(0.0, f64::max);
-                println!(
-                    "  {:.2} s: {} touch, {:.1} ms per step, largest strain {:.1} %, {:?}",
-                    simulation.time(),
-                    simulation.contacts().report().touching,
-                    1e3 * tenth.elapsed().as_secs_f64() / (steps / 10).max(1) as f64,
-                    100.0 * strain,
-                    simulation.contacts().report(),
-                );
-                tenth = Instant::now();
-            }
-        }
-        clock.note();
-        let stage =
-            |stage: &Stage| format!("{} {:.1}", stage.name(), 1e3 * clock.seconds[*stage as usize] / steps as f64);
-        let each: Vec<String> = Stage::ALL.iter().filter(|s| clock.seconds[**s as usize] > 1e-4).map(stage).collect();
-        let all = 1e3 * clock.seconds.iter().sum::<f64>() / steps as f64;
-        println!("{} {nodes}², contact {contact}: {all:.1} ms per step: {}", how, each.join(", "));
-        if contact {
-            println!("with contact {:.2} × the time without", all / alone);
-        }
-        alone = all;
     }
+    for (name, timed) in [("without contact", &alone), ("with contact", &touching)] {
+        let stage = |s: &Stage| format!("{} {:.1}", s.name(), 1e3 * timed.seconds[*s as usize] / steps as f64);
+        let each: Vec<String> = Stage::ALL.iter().filter(|s| timed.seconds[**s as usize] > 1e-3).map(stage).collect();
+        println!("{how} {nodes}², {name}: {:.1} ms per step: {}", timed.all() / steps as f64, each.join(", "));
+    }
+    println!("with contact {:.2} × the time without", touching.all() / alone.all());
 }
 
 fn sheet(nodes: usize, how: &str, h: f64) -> Simulation {

@@ -233,6 +233,11 @@ impl Cloth {
         (self.woven[e], self.rest[e], self.torn[e]) = (length, flow * length, torn);
     }
 
+    /// Mean length of edges in the material [m].
+    pub fn mean_edge(&self) -> f64 {
+        self.woven.iter().sum::<f64>() / self.woven.len().max(1) as f64
+    }
+
     /// Energy of motion [J].
     pub fn kinetic_energy(&self) -> f64 {
         parallel::sum(self.x.len(), |i| {

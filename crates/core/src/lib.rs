@@ -24,6 +24,7 @@ pub mod opening;
 pub mod parallel;
 pub mod plastic;
 pub mod potential;
+pub mod sets;
 pub mod simulation;
 pub mod sparse;
 pub mod tear;

@@ -2,7 +2,7 @@
 
 use crate::body::{Bodies, BodiesState, State};
 use crate::cloth::{Cloth, Touched};
-use crate::contact::{ContactSettings, Contacts, Memory};
+use crate::contact::{ContactSettings, Contacts, Memory, Untangled};
 use crate::grip::Grip;
 use crate::integrator::{Integrator, Motion, Unsolved};
 use crate::math::{Fingerprint, Vec3};
@@ -228,6 +228,13 @@ impl Simulation {
     pub fn contact(mut self, settings: ContactSettings) -> Self {
         self.contacts = Contacts::new(settings);
         self
+    }
+
+    /// Frees cloth that crosses itself or bodies slightly, before the first step; deep crossings stay. Nothing to do without [contact](Self::contact).
+    pub fn untangle(&mut self) -> Untangled {
+        let freed = self.contacts.untangle(&mut self.cloth, &self.bodies);
+        self.reach = self.reach.max(self.cloth.extent());
+        freed
     }
 
     /// Lets the cloth tear.

@@ -1,9 +1,10 @@
 //! Laws of contact, for the integrators that take it in each their own way.
 
 use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
-use ripstop::contact::{ContactSettings, crossing};
+use ripstop::contact::ContactSettings;
+use ripstop::contact::crossing::Crossings;
 use ripstop::integrator::{Implicit, ImplicitSettings, Integrator, Rk4, Xpbd};
-use ripstop::mesh::{NodeId, Vec2, generate};
+use ripstop::mesh::{Column, Mesh, NodeId, Vec2, generate};
 use ripstop::model::{self, Surroundings};
 use ripstop::potential::Elasticity;
 use ripstop::{Cloth, Fabric, Grip, Placement, Simulation, Vec3};
@@ -37,9 +38,7 @@ fn scene(size: f64, height: f64, gravity: f64, specs: Vec<BodySpec>, with: Box<d
     };
     potentials.extend(around.loads(&cloth));
     let bodies = Bodies::new(specs, Vec3::Y * gravity).unwrap();
-    let Fabric { thickness, friction, stretch, .. } = FABRIC;
-    let settings = ContactSettings { thickness, friction, stiffness: stretch, on_itself: true };
-    Simulation::boxed(cloth, potentials, with, h).with_bodies(bodies).contact(settings)
+    Simulation::boxed(cloth, potentials, with, h).with_bodies(bodies).contact(settings())
 }
 
 fn ball(radius: f64, place: Vec3, mass: f64, velocity: Vec3) -> BodySpec {
@@ -56,13 +55,7 @@ fn momentum(simulation: &Simulation) -> (Vec3, Vec3) {
 }
 
 fn crossings(simulation: &Simulation) -> usize {
-    let (c, bodies) = (simulation.cloth(), simulation.bodies());
-    let faces: Vec<[u32; 3]> = c.mesh.faces().map(|f| c.mesh.face_nodes(f).map(|n| n.0)).collect();
-    let with_bodies = bodies.iter().enumerate().map(|(b, body)| {
-        let points: Vec<Vec3> = body.surface.points.iter().map(|&p| bodies.pose(b).apply(p)).collect();
-        crossing::crossings_between(&c.x, &faces, &points, &body.surface.triangles, 1e-9).len()
-    });
-    crossing::crossings(&c.x, &faces, 1e-9).len() + with_bodies.sum::<usize>()
+    Crossings::of(simulation.cloth(), simulation.bodies()).count()
 }
 
 #[test]
@@ -137,6 +130,29 @@ fn a_heavy_ball_sinks_deeper_into_a_held_sheet_than_a_light_one_and_both_rest() 
 }
 
 #[test]
+fn a_ball_at_rest_stays_at_rest_for_a_minute() {
+    let settings = ImplicitSettings { tolerance: 1e-3, ..ImplicitSettings::default() };
+    let laid = ball(0.06, Vec3::new(0.01, 0.063, 0.0), 0.005, Vec3::ZERO);
+    let simulation = scene(0.16, 0.0, -9.81, vec![laid], Box::new(Implicit::new(settings)), 1.0 / 120.0);
+    let c = simulation.cloth();
+    let border: Vec<NodeId> = c.mesh.nodes().filter(|&n| c.mesh.is_border_node(n)).collect();
+    let grip = Grip::still("frame", &border, c);
+    let mut simulation = simulation.grip(grip);
+    while simulation.time() < 15.0 {
+        simulation.step().unwrap();
+    }
+    let rest = simulation.bodies().middle(0);
+    assert!(rest.y > 0.02 && rest.y < 0.063, "it lies at {rest}");
+    while simulation.time() < 60.0 {
+        simulation.step().unwrap();
+        // A hundredth of the thickness.
+        let drift = simulation.bodies().middle(0).distance(rest);
+        assert!(drift < 0.01 * FABRIC.thickness, "moved by {drift} m at {} s", simulation.time());
+    }
+    assert_eq!(crossings(&simulation), 0);
+}
+
+#[test]
 fn threads_do_not_change_a_bit() {
     for (name, make, h) in all() {
         let hash = |threads: usize| {
@@ -170,4 +186,100 @@ fn what_crosses_the_scene_in_a_step_is_still_met() {
         assert_eq!(crossings(&simulation), 0);
     }
     assert!(simulation.bodies().velocity(0).y > -290.0, "the sheet has slowed it down");
+}
+
+/// A level sheet, and an upright one that reaches `depth` [m] below it, as one cloth with cells of 4 cm.
+fn upright_through_level(depth: f64) -> Cloth {
+    let sheet = generate::grid(Vec2::splat(0.4), [11; 2]).unwrap();
+    let count = sheet.node_count() as u32;
+    let (mut faces, mut uv) = (Vec::new(), Vec::new());
+    for k in 0..2 {
+        faces.extend(sheet.faces().map(|f| sheet.face_nodes(f).map(|n| n.0 + k * count)));
+        uv.extend(sheet.faces().map(|f| sheet.face_uv(f).map(|p| p + Vec2::X * f64::from(k))));
+    }
+    let mesh = Mesh::from_faces(2 * count as usize, &faces, &uv).unwrap();
+    let mut x = Column::filled(mesh.node_count(), Vec3::ZERO);
+    for n in mesh.nodes() {
+        let uv = mesh.node_uv(n);
+        // The upright one begins beside a row of nodes, and is turned a little.
+        let upright = Vec3::new(uv.x - 0.9, uv.y - depth, 0.173 + 0.1 * (uv.x - 1.0));
+        x[n] = if n.0 < count { Vec3::new(uv.x, 0.0, uv.y) } else { upright };
+    }
+    Cloth::shaped(mesh, FABRIC.density, x)
+}
+
+fn settings() -> ContactSettings {
+    let Fabric { thickness, friction, stretch, .. } = FABRIC;
+    ContactSettings { thickness, friction, stiffness: stretch, on_itself: true }
+}
+
+#[test]
+fn sheets_that_cross_by_half_an_edge_at_the_start_are_freed_and_stay_calm() {
+    for (name, make, h) in all() {
+        let cloth = upright_through_level(0.02);
+        let mass: f64 = cloth.mass.iter().sum();
+        let mut potentials = model::membrane(&FABRIC, Elasticity::of(&FABRIC), &cloth);
+        potentials.extend(Surroundings::default().loads(&cloth));
+        let mut simulation = Simulation::boxed(cloth, potentials, make(), h).contact(settings());
+        let energy = |s: &Simulation| s.energies().iter().map(|(_, e)| e).sum::<f64>();
+        let before = energy(&simulation);
+        let freed = simulation.untangle().itself.unwrap();
+        assert!(freed.clean && freed.crossings > 5 && freed.depth < 0.04, "{name}: {freed:?}");
+        // Not more than what falls 10 cm has, and no node faster than if it fell over 1 m.
+        let after = energy(&simulation);
+        assert!(after - before < mass * 9.81 * 0.1, "{name}: {before} J, then {after} J");
+        while simulation.time() < 0.1 {
+            simulation.step().unwrap();
+            assert_eq!(crossings(&simulation), 0, "{name} at {} s", simulation.time());
+            let fastest = simulation.cloth().v.iter().map(|v| v.length()).fold(0.0, f64::max);
+            assert!(fastest < 4.5, "{name}: {fastest} m/s at {} s", simulation.time());
+            assert!(energy(&simulation) < 1.01 * after, "{name}: {} J of {after} J", energy(&simulation));
+        }
+    }
+}
+
+#[test]
+fn a_corner_that_pokes_into_a_body_comes_out() {
+    let floor = || BodySpec::new("floor", Shape::Plane);
+    let block = || BodySpec::new("block", Shape::Box { sides: Vec3::splat(0.2) }).at(Pose::at(Vec3::Y * -0.1));
+    let ball = || BodySpec::new("ball", Shape::Ball { radius: 0.3 }).at(Pose::at(Vec3::Y * -0.3));
+    for body in [floor(), block(), ball()] {
+        let name = body.name.clone();
+        // The diagonal through its lowest corner rises by one in three; that corner is 1 mm below the top of the body.
+        let rise = Vec3::Y * (1.0f64 / 18.0).sqrt();
+        let (weft, warp) = (Vec3::X + rise * 0.5, Vec3::Z + rise * 0.5);
+        let place = Placement { origin: Vec3::Y * -1e-3, weft: weft.normalize(), warp: warp.normalize() };
+        let cloth = Cloth::flat(generate::irregular(Vec2::splat(0.3), 0.04, 2).unwrap(), FABRIC.density, place);
+        let mut potentials = model::membrane(&FABRIC, Elasticity::of(&FABRIC), &cloth);
+        potentials.extend(Surroundings::default().loads(&cloth));
+        let bodies = Bodies::new(vec![body], Vec3::ZERO).unwrap();
+        let mut simulation =
+            Simulation::boxed(cloth, potentials, implicit(), 1.0 / 240.0).with_bodies(bodies).contact(settings());
+        assert!(crossings(&simulation) > 0, "{name}");
+        let freed = simulation.untangle();
+        assert!(freed.bodies.is_some_and(|freed| freed.clean && freed.depth < 0.02), "{name}: {freed:?}");
+        assert_eq!(freed.itself, None, "{name}");
+        for _ in 0..60 {
+            simulation.step().unwrap();
+            assert_eq!(crossings(&simulation), 0, "{name} at {} s", simulation.time());
+            let fastest = simulation.cloth().v.iter().map(|v| v.length()).fold(0.0, f64::max);
+            assert!(fastest < 4.5, "{name}: {fastest} m/s");
+        }
+    }
+}
+
+#[test]
+fn what_crosses_deeply_at_the_start_is_left_alone_and_said() {
+    let mut simulation =
+        scene(0.4, 0.0, 0.0, vec![BodySpec::new("ball", Shape::Ball { radius: 0.15 })], implicit(), 0.01);
+    let (hash, count) = (simulation.state_hash(), crossings(&simulation));
+    let freed = simulation.untangle();
+    assert!(freed.bodies.is_some_and(|freed| !freed.clean && freed.crossings == count), "{freed:?}");
+    assert_eq!(simulation.state_hash(), hash);
+    let cloth = upright_through_level(0.21);
+    let mut simulation = Simulation::boxed(cloth, Vec::new(), implicit(), 0.01).contact(settings());
+    let hash = simulation.state_hash();
+    let freed = simulation.untangle();
+    assert!(freed.itself.is_some_and(|freed| !freed.clean), "{freed:?}");
+    assert_eq!((simulation.state_hash(), freed.bodies), (hash, None));
 }

@@ -98,7 +98,7 @@ pub(crate) fn poses(bodies: &Bodies) -> Vec<BodyPose> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::variant::Parts;
+    use crate::variant::sample;
     use ripstop::Vec3;
 
     const SCENE: &str = r#"
@@ -142,11 +142,8 @@ holds = { side = "bottom" }
 
     #[test]
     fn tables_become_bodies() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("scene.toml"), SCENE).unwrap();
-        std::fs::write(folder.path().join("cube.obj"), CUBE).unwrap();
-        let parts = Parts::read(&folder.path().join("scene.toml")).unwrap();
-        let (scene, built) = parts.parts[0].build().unwrap_or_else(|e| panic!("{e}"));
+        let (_folder, parts) = sample::read(SCENE, &[("cube.obj", CUBE)]);
+        let (scene, built) = parts.unwrap().parts[0].build().unwrap_or_else(|e| panic!("{e}"));
         let mut bodies = built.simulation.into_bodies();
         assert!(built.warnings.iter().any(|w| w.contains("body `cube`") && w.contains("inside out")));
         // The arm lies along x, two metres up, as its first keyframe has it; its tie is a point of it.

@@ -4,7 +4,8 @@ use crate::error::SceneError;
 use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, Map, ModelKind, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
 use crate::variant::Parts;
-use ripstop::contact::{ContactSettings, crossing};
+use ripstop::contact::crossing::{self, Crossings};
+use ripstop::contact::{ContactSettings, Freed, Untangled};
 use ripstop::grip::{Grip, Key};
 use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiImplicit, Xpbd};
 use ripstop::mesh::{Column, FaceId, Id, Mesh, MeshError, NodeId, generate, pieces};
@@ -26,6 +27,8 @@ pub struct Built {
     pub frame_count: u32,
     /// Things that will work but may not be meant.
     pub warnings: Vec<String>,
+    /// What crossed at the start, and how it was freed.
+    pub untangled: Untangled,
 }
 
 impl Scene {
@@ -102,49 +105,16 @@ impl Scene {
             if self.tear.as_ref().is_some_and(|t| matches!(t.opening, OpeningKind::Halve)) { Halve::STEP } else { 1.0 };
         let mut warnings = stable(source, name, h, shrink * simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
-        let bodies = simulation.bodies();
+        let untangled = simulation.untangle();
         if simulation.contacts().is_on() {
-            self.nothing_crosses(source, &simulation, &mut warnings)?;
+            nothing_inside(source, &simulation)?;
         }
+        warnings.extend(freed_of("a body", untangled.bodies));
+        warnings.extend(freed_of("itself", untangled.itself));
+        let bodies = simulation.bodies();
         warnings.extend(bodies.iter().filter_map(|b| Some(format!("body `{}`: {}", b.name, b.warning.as_ref()?))));
         let frame_count = (self.time.duration * self.time.fps).round().max(1.0) as u32;
-        Ok(Built { simulation, fabric, steps_per_frame, frame_count, warnings })
-    }
-
-    /// Nothing can be kept apart that is on both sides of something at the start.
-    fn nothing_crosses(
-        &self,
-        source: &Source,
-        simulation: &Simulation,
-        warnings: &mut Vec<String>,
-    ) -> Result<(), SceneError> {
-        let (cloth, bodies) = (simulation.cloth(), simulation.bodies());
-        let (own, with) = crate::run::crossings_by(simulation);
-        let found = pieces(&cloth.mesh);
-        let first = |piece: usize| found.of_face.iter().position(|&of| of as usize == piece);
-        let faces = (0..found.areas.len()).filter_map(first).map(FaceId::new);
-        let firsts: Vec<NodeId> = faces.map(|f| cloth.mesh.face_nodes(f)[0]).collect();
-        for ((b, body), count) in bodies.iter().enumerate().zip(with) {
-            let pose = bodies.pose(b);
-            let local =
-                |n: NodeId| crossing::inside(&body.surface.points, &body.surface.triangles, pose.local(cloth.x[n]));
-            // What doesn't cross the surface is wholly inside or wholly outside, piece by piece: a node of each tells.
-            let inside = body.surface.closed && body.ties.is_empty() && count == 0 && firsts.iter().copied().any(local);
-            if count > 0 || inside {
-                let cause = match inside {
-                    true => format!("the cloth is inside body `{}` at the start", body.name),
-                    false => format!("body `{}` crosses the cloth in {count} places at the start", body.name),
-                };
-                let advice = "move one of them, by `place`: contact keeps things on the side where they begin";
-                return Err(source.fault(&["body", &b.to_string(), "place"], cause, advice));
-            }
-        }
-        if own > 0 && self.contact.is_none_or(|contact| contact.on_itself) {
-            warnings.push(format!(
-                "the cloth crosses itself in {own} places at the start; they stay crossed until something pulls them apart"
-            ));
-        }
-        Ok(())
+        Ok(Built { simulation, fabric, steps_per_frame, frame_count, warnings, untangled })
     }
 
     fn mesh(&self, source: &Source) -> Result<(Mesh, Option<Column<NodeId, Vec3>>), SceneError> {
@@ -274,6 +244,54 @@ impl Scene {
     }
 }
 
+/// Nothing can be kept apart that is on both sides of something at the start, or on the wrong one.
+fn nothing_inside(source: &Source, simulation: &Simulation) -> Result<(), SceneError> {
+    let (cloth, bodies) = (simulation.cloth(), simulation.bodies());
+    if bodies.is_empty() {
+        return Ok(());
+    }
+    let found = pieces(&cloth.mesh);
+    let first = |piece: usize| found.of_face.iter().position(|&of| of as usize == piece);
+    let faces = (0..found.areas.len()).filter_map(first).map(FaceId::new);
+    let firsts: Vec<NodeId> = faces.map(|f| cloth.mesh.face_nodes(f)[0]).collect();
+    for ((b, body), crossed) in bodies.iter().enumerate().zip(Crossings::of(cloth, bodies).bodies) {
+        let pose = bodies.pose(b);
+        let local = |n: NodeId| crossing::inside(&body.surface.points, &body.surface.triangles, pose.local(cloth.x[n]));
+        // What doesn't cross the surface is wholly inside or wholly outside, piece by piece: a node of each tells.
+        let inside =
+            body.surface.closed && body.ties.is_empty() && crossed.is_empty() && firsts.iter().copied().any(local);
+        let cause = if inside {
+            format!("the cloth is inside body `{}` at the start", body.name)
+        } else if !crossed.is_empty() {
+            format!(
+                "body `{}` crosses the cloth in {} places at the start, too deep to be freed",
+                body.name,
+                crossed.len()
+            )
+        } else {
+            continue;
+        };
+        let advice = "move one of them, by `place`: contact keeps things on the side where they begin";
+        return Err(source.fault(&["body", &b.to_string(), "place"], cause, advice));
+    }
+    Ok(())
+}
+
+/// What to say of crossings at the start.
+fn freed_of(what: &str, freed: Option<Freed>) -> Option<String> {
+    let Freed { crossings, depth, rounds, clean } = freed?;
+    Some(if clean {
+        format!(
+            "the cloth crossed {what} in {crossings} places at the start; it was freed in {rounds} rounds, nodes moved by up to {:.2} mm",
+            1e3 * depth
+        )
+    } else {
+        format!(
+            "the cloth crosses {what} in {crossings} places at the start, too deep to be freed; they stay crossed until something pulls them apart"
+        )
+    })
+}
+
 /// Axis times angle, from degrees to radians.
 pub(crate) fn radians(turn: Vec3) -> Vec3 {
     turn * std::f64::consts::PI / 180.0
@@ -388,4 +406,51 @@ fn strength_map(source: &Source, map: &Map, (low, high): (Vec2, Vec2)) -> Result
         origin: low,
         size: high - low,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::load::Built;
+    use crate::variant::sample;
+
+    const SCENE: &str = r#"
+title = "t"
+gravity = [0, -9.81, 0]
+
+[time]
+duration = 0.1
+step = 0.004
+
+[cloth.grid]
+size = [0.4, 0.4]
+nodes = [11, 11]
+
+[integrator.implicit]
+
+[[body]]
+name = "floor"
+shape = "plane"
+place = [0, HEIGHT, 0]
+"#;
+
+    /// A sheet that stands upright from y = 0 on, with a floor at a height [m].
+    fn built(height: &str) -> Result<Built, String> {
+        let (_folder, parts) = sample::read(&SCENE.replace("HEIGHT", height), &[]);
+        parts.unwrap().parts[0].build().map(|(_, built)| built).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn slight_crossings_are_freed_and_told_and_deep_ones_refused() {
+        let clean = built("-0.01").unwrap();
+        assert_eq!((clean.untangled.bodies, clean.untangled.itself), (None, None));
+        assert!(clean.warnings.is_empty(), "{:?}", clean.warnings);
+        let poking = built("0.001").unwrap();
+        let freed = poking.untangled.bodies.unwrap();
+        assert!(freed.clean && freed.crossings >= 10 && freed.depth < 0.01, "{freed:?}");
+        assert!(poking.simulation.cloth().x.iter().all(|x| x.y > 0.001));
+        let [warning] = &poking.warnings[..] else { panic!("{:?}", poking.warnings) };
+        assert!(warning.contains("crossed a body") && warning.contains("freed"), "{warning}");
+        let error = built("0.19").err().unwrap();
+        assert!(error.contains("body `floor` crosses the cloth") && error.contains("too deep"), "{error}");
+    }
 }

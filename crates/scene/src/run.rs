@@ -15,10 +15,10 @@ use crate::tally::{Tally, plastic_strains};
 use crate::variant::{Part, Parts};
 use crate::whole::write_whole;
 use crate::{body, cache, export};
-use ripstop::contact::crossing;
+use ripstop::contact::crossing::Crossings;
 use ripstop::mesh::{Id, pieces};
 use ripstop::tear::{Cause, Event, SeamReason};
-use ripstop::{Simulation, Stage, StepError, Vec3, Watch};
+use ripstop::{Simulation, Stage, StepError, Watch};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
@@ -276,7 +276,7 @@ pub fn run(
     let (scene, built) = part.build()?;
     let kept = Kept::read(&part.source, &scene)?;
     let other_onset = other_onset(part.path(), &scene)?;
-    let Built { mut simulation, steps_per_frame, frame_count, warnings, fabric: _ } = built;
+    let Built { mut simulation, steps_per_frame, frame_count, warnings, untangled, fabric: _ } = built;
     for warning in &warnings {
         progress(Progress::Warning(warning));
     }
@@ -305,7 +305,7 @@ pub fn run(
         simulation.weigh_grips();
         tally.frame(&simulation);
         if scene.expect.crossings.is_some() {
-            tally.crossings += crossings(&simulation);
+            tally.crossings += Crossings::of(simulation.cloth(), simulation.bodies()).count() as u64;
         }
         let frame = output.frame(&simulation, index)?;
         output.write(2, &stats_row(&simulation, index, &clock))?;
@@ -329,6 +329,7 @@ pub fn run(
         Stage::ALL.iter().map(|&stage| (stage.name().to_string(), clock.seconds[stage as usize])).collect();
     seconds.insert("total".into(), began.elapsed().as_secs_f64());
     let mut summary = Summary::of(name, &evidence, last + 1, seconds);
+    summary.untangled = untangled;
     if last < frame_count {
         // A run cut short promises nothing.
         summary.expectations.clear();
@@ -440,30 +441,6 @@ fn topology(simulation: &Simulation) -> Topology {
 }
 
 /// A frame of the cache: numbers as other programs want them. Strain of a node is the largest of its edges.
-/// Depth that is touching, not crossing [m].
-const TOUCHING: f64 = 1e-9;
-
-/// Pairs of triangles that cross, of the cloth with itself and with bodies.
-fn crossings(simulation: &Simulation) -> u64 {
-    let (own, bodies) = crossings_by(simulation);
-    (own + bodies.iter().sum::<usize>()) as u64
-}
-
-/// Pairs of triangles that cross: of the cloth with itself, and with each body.
-pub(crate) fn crossings_by(simulation: &Simulation) -> (usize, Vec<usize>) {
-    let (cloth, bodies) = (simulation.cloth(), simulation.bodies());
-    let faces: Vec<[u32; 3]> = cloth.mesh.faces().map(|f| cloth.mesh.face_nodes(f).map(|n| n.0)).collect();
-    let with = bodies.iter().enumerate().map(|(b, body)| {
-        if !body.ties.is_empty() {
-            return 0;
-        }
-        let pose = bodies.pose(b);
-        let points: Vec<Vec3> = body.surface.points.iter().map(|&p| pose.apply(p)).collect();
-        crossing::crossings_between(&cloth.x, &faces, &points, &body.surface.triangles, TOUCHING).len()
-    });
-    (crossing::crossings(&cloth.x, &faces, TOUCHING).len(), with.collect())
-}
-
 fn frame(simulation: &Simulation, index: u32, topology: Arc<Topology>) -> Frame {
     let cloth = simulation.cloth();
     let mesh = &cloth.mesh;

@@ -3,7 +3,7 @@
 use crate::expect::{Evidence, judge, mean_angle};
 use crate::tally::Tally;
 use ripstop::Simulation;
-use ripstop::contact::Report;
+use ripstop::contact::{Report, Untangled};
 use ripstop::mesh::pieces;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -94,6 +94,8 @@ pub struct Summary {
     pub largest_residual: f64,
     /// What contact had to do: the most places that touched in a step, and in all steps pairs that were stopped, nodes that were frozen, pairs that failed.
     pub contact: Report,
+    /// What crossed at the start, and how it was freed.
+    pub untangled: Untangled,
     /// Energies at the end [J].
     pub energies: BTreeMap<String, f64>,
     /// Wall-clock seconds by stage; `total` is the whole run with its output.
@@ -134,6 +136,7 @@ impl Summary {
             unfinished_steps: tally.unfinished_steps,
             largest_residual: tally.largest_residual,
             contact: tally.contact,
+            untangled: Untangled::default(),
             energies: energies(simulation),
             real_time_ratio: simulation.time() / computing.max(1e-9),
             seconds,

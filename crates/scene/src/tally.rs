@@ -97,7 +97,7 @@ impl Tally {
             faces: mesh.face_count(),
             pieces: pieces(mesh).areas.len(),
             area: mesh.area(),
-            spacing: cloth.woven.iter().sum::<f64>() / cloth.woven.len() as f64,
+            spacing: cloth.mean_edge(),
             hold_height: held.fold(f64::MIN, f64::max),
             middle: middle(cloth),
         };

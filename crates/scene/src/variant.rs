@@ -188,6 +188,23 @@ fn end_of(folder: &Path) -> Result<(Vec<Vec3>, f64), RunError> {
     Ok((points, side(0).max(side(1))))
 }
 
+/// Scenes for tests.
+#[cfg(test)]
+pub(crate) mod sample {
+    use super::{Parts, SceneError};
+    use tempfile::TempDir;
+
+    /// Reads a scene from a folder of its own, in which there are these files too.
+    pub fn read(text: &str, files: &[(&str, &str)]) -> (TempDir, Result<Parts, SceneError>) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files.iter().chain(&[("scene.toml", text)]) {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let parts = Parts::read(&folder.path().join("scene.toml"));
+        (folder, parts)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,10 +239,7 @@ fails = true
 "#;
 
     fn read(text: &str) -> Result<Parts, SceneError> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("scene.toml");
-        std::fs::write(&path, text).unwrap();
-        Parts::read(&path)
+        sample::read(text, &[]).1
     }
 
     #[test]

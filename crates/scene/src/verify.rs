@@ -11,6 +11,7 @@ use crate::cache::{BodyPose, CacheError, CacheReader, Frame, FrameFault, Topolog
 use glam::{DQuat, DVec3};
 use ripstop::contact::crossing;
 use ripstop::parallel;
+use ripstop::sets::Sets;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -177,26 +178,16 @@ fn largest(x: &[DVec3]) -> f64 {
 
 /// One node of every piece of the cloth: the smallest number of those that hang together by faces.
 fn pieces(topology: &Topology) -> impl Iterator<Item = usize> {
-    let mut parent: Vec<u32> = (0..topology.node_count() as u32).collect();
-    fn root(parent: &mut [u32], mut node: u32) -> u32 {
-        while parent[node as usize] != node {
-            let above = parent[parent[node as usize] as usize];
-            parent[node as usize] = above;
-            node = above;
-        }
-        node
-    }
-    let mut used = vec![false; parent.len()];
+    let mut sets = Sets::new(topology.node_count());
+    let mut used = vec![false; sets.len()];
     for [a, b, c] in &topology.faces {
-        for (one, two) in [(*a, *b), (*b, *c)] {
-            let (one, two) = (root(&mut parent, one), root(&mut parent, two));
-            parent[one.max(two) as usize] = one.min(two);
-        }
+        sets.join(*a, *b);
+        sets.join(*b, *c);
         for node in [a, b, c] {
             used[*node as usize] = true;
         }
     }
-    (0..parent.len()).filter(move |n| used[*n] && parent[*n] as usize == *n)
+    (0..sets.len()).filter(move |n| used[*n] && sets.root(*n as u32) as usize == *n)
 }
 
 #[cfg(test)]

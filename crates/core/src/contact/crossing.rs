@@ -16,16 +16,23 @@
 //! | w | [`winding`] | 1 | times that the surface winds around a point |
 //!
 //! Source: the two stretches on one line are Möller 1997 (*A fast triangle–triangle intersection test*), written with lengths instead of determinants so that δ means
-//! something; solid angles are van Oosterom and Strackee 1983; winding for inside is Jacobson et al. 2013. Candidates come from a tree of boxes, halved at the median.
+//! something; solid angles are van Oosterom and Strackee 1983; winding for inside is Jacobson et al. 2013. Candidates come from the [tree](super::tree) of boxes that contact has.
 //!
 //! Limits: a triangle without area has no sides and crosses nothing; the triangles around it do. Two sheets that meet in such a way that an edge of one lies
 //! in a face of the other to within δ, its faces on both sides, touch. What is no number crosses nothing.
 
+use super::tree::{Swept, Tree};
+use crate::body::Bodies;
+use crate::cloth::Cloth;
 use crate::math::{Vec3, atan2};
+use glam::Vec3A;
 use std::f64::consts::PI;
 
-/// Faces in a leaf of the tree.
-const LEAF: usize = 4;
+/// How far apart boxes may be that meet but for single precision, over the size of the whole: two coordinates of 2⁻²⁴ each and what was rounded to subtract them, five times over.
+const ROUNDED: f32 = 1e-6;
+
+/// Depth that is touching where positions are known in double precision [m].
+pub const TOUCHING: f64 = 1e-9;
 
 /// Bound of the rounding of a distance from a plane, over that distance and 1 / sin of the angle of two sides: some ten operations of 2⁻⁵³ each, doubled.
 const ROUNDING: f64 = 2e-15;
@@ -145,16 +152,13 @@ pub fn crossing_place(x: &[Vec3], faces: &[[u32; 3]], [first, second]: [u32; 2],
 ///
 /// Faces that name nodes which aren't there are left out.
 pub fn crossings(x: &[Vec3], faces: &[[u32; 3]], touching: f64) -> Vec<[u32; 2]> {
-    let tree = Tree::new(x, faces);
-    let mut found = Vec::new();
-    tree.each_pair(&mut |i, j| {
-        let (i, j) = (i.min(j), i.max(j));
-        if let Some(shared) = shared(faces[i as usize], faces[j as usize])
-            && common(&tree.planes[i as usize], &tree.planes[j as usize], shared, touching).is_some()
-        {
-            found.push([i, j]);
-        }
-    });
+    let planes = planes(x, faces);
+    let cross = |[i, j]: &[u32; 2]| {
+        let shared = shared(faces[*i as usize], faces[*j as usize]);
+        shared.is_some_and(|shared| common(&planes[*i as usize], &planes[*j as usize], shared, touching).is_some())
+    };
+    let mut found = candidates(&planes, 0);
+    found.retain(cross);
     found.sort_unstable();
     found
 }
@@ -167,15 +171,51 @@ pub fn crossings_between(
     other_faces: &[[u32; 3]],
     touching: f64,
 ) -> Vec<[u32; 2]> {
-    let (tree, other) = (Tree::new(x, faces), Tree::new(other_x, other_faces));
-    let mut found = Vec::new();
-    tree.between(&other, tree.root(), other.root(), &mut |i, j| {
-        if common(&tree.planes[i as usize], &other.planes[j as usize], None, touching).is_some() {
-            found.push([i, j]);
-        }
-    });
+    let first = faces.len();
+    if first == 0 {
+        return Vec::new();
+    }
+    let mut all = planes(x, faces);
+    all.extend(planes(other_x, other_faces));
+    let mut found = candidates(&all, first);
+    found.retain(|[i, j]| common(&all[*i as usize], &all[*j as usize], None, touching).is_some());
+    found.iter_mut().for_each(|[_, j]| *j -= first as u32);
     found.sort_unstable();
     found
+}
+
+/// Everything that crosses in a cloth among bodies.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Crossings {
+    /// Pairs of faces of the cloth.
+    pub itself: Vec<[u32; 2]>,
+    /// For every body pairs of a face of the cloth and a triangle of the body; none for a body that holds cloth, which may be anywhere in it.
+    pub bodies: Vec<Vec<[u32; 2]>>,
+}
+
+impl Crossings {
+    /// Looks for all of them.
+    pub fn of(cloth: &Cloth, bodies: &Bodies) -> Self {
+        let faces: Vec<[u32; 3]> = cloth.mesh.faces().map(|f| cloth.mesh.face_nodes(f).map(|n| n.0)).collect();
+        let with = bodies.iter().enumerate().map(|(b, body)| {
+            if !body.ties.is_empty() {
+                return Vec::new();
+            }
+            let points: Vec<Vec3> = body.surface.points.iter().map(|&p| bodies.pose(b).apply(p)).collect();
+            crossings_between(&cloth.x, &faces, &points, &body.surface.triangles, TOUCHING)
+        });
+        Self { itself: crossings(&cloth.x, &faces, TOUCHING), bodies: with.collect() }
+    }
+
+    /// How many cross a body.
+    pub fn with_bodies(&self) -> usize {
+        self.bodies.iter().map(Vec::len).sum()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.itself.len() + self.with_bodies()
+    }
 }
 
 /// How often a surface winds around a point: 1 inside a closed one whose faces are counter-clockwise seen from outside, 0 outside, −1 inside one
@@ -214,133 +254,33 @@ fn shared(first: [u32; 3], second: [u32; 3]) -> Option<Option<[usize; 2]>> {
     Some(found)
 }
 
-/// Lowest and highest coordinates.
-type Bounds = [Vec3; 2];
-
-const NOTHING: Bounds = [Vec3::INFINITY, Vec3::NEG_INFINITY];
-
-#[inline(always)]
-fn around([low, high]: Bounds, [other_low, other_high]: Bounds) -> Bounds {
-    [low.min(other_low), high.max(other_high)]
+fn planes(x: &[Vec3], faces: &[[u32; 3]]) -> Vec<Plane> {
+    faces.iter().map(|f| Plane::new(corners(x, *f).unwrap_or([Vec3::NAN; 3]))).collect()
 }
 
-#[inline(always)]
-fn overlap([low, high]: Bounds, [other_low, other_high]: Bounds) -> bool {
-    (low.cmple(other_high) & other_low.cmple(high)).all()
-}
-
-/// Faces in boxes in boxes. Node k holds a range of `rows`; its halves are nodes 2k + 1 and 2k + 2.
-struct Tree {
-    planes: Vec<Plane>,
-    rows: Vec<Row>,
-    boxes: Vec<Bounds>,
-}
-
-/// A face in the tree.
-#[derive(Clone, Copy)]
-struct Row {
-    face: u32,
-    bounds: Bounds,
-}
-
-/// A node and its range.
-#[derive(Clone, Copy)]
-struct Branch {
-    node: usize,
-    begin: usize,
-    end: usize,
-}
-
-impl Branch {
-    fn is_leaf(self) -> bool {
-        self.end - self.begin <= LEAF
-    }
-
-    fn halves(self) -> [Branch; 2] {
-        let Branch { node, begin, end } = self;
-        let middle = begin + (end - begin) / 2;
-        [Branch { node: 2 * node + 1, begin, end: middle }, Branch { node: 2 * node + 2, begin: middle, end }]
-    }
-}
-
-impl Tree {
-    fn new(x: &[Vec3], faces: &[[u32; 3]]) -> Self {
-        let planes: Vec<Plane> = faces.iter().map(|f| Plane::new(corners(x, *f).unwrap_or([Vec3::NAN; 3]))).collect();
-        // What isn't finite or isn't there gets no place in the tree.
-        let finite = planes.iter().enumerate().filter(|(_, plane)| plane.corners.iter().all(|x| x.is_finite()));
-        let row = |(face, plane): (usize, &Plane)| {
-            let [a, b, c] = plane.corners;
-            Row { face: face as u32, bounds: [a.min(b).min(c), a.max(b).max(c)] }
-        };
-        let rows = finite.map(row).collect();
-        let mut tree = Self { planes, rows, boxes: Vec::new() };
-        tree.divide(tree.root());
-        tree
-    }
-
-    fn root(&self) -> Branch {
-        Branch { node: 0, begin: 0, end: self.rows.len() }
-    }
-
-    /// Orders the rows of a branch and finds its box.
-    fn divide(&mut self, branch: Branch) -> Bounds {
-        let rows = &mut self.rows[branch.begin..branch.end];
-        let bounds = if branch.is_leaf() {
-            rows.iter().fold(NOTHING, |bounds, row| around(bounds, row.bounds))
-        } else {
-            // Twice the middles of the faces' boxes.
-            let middle = |row: &Row| row.bounds[0] + row.bounds[1];
-            let [low, high] = rows.iter().fold(NOTHING, |bounds, row| around(bounds, [middle(row); 2]));
-            let axis = (high - low).max_position();
-            // The number of the face makes the order total, so that equal meshes give equal trees.
-            let order = |a: &Row, b: &Row| middle(a)[axis].total_cmp(&middle(b)[axis]).then(a.face.cmp(&b.face));
-            rows.select_nth_unstable_by(rows.len() / 2, order);
-            let [left, right] = branch.halves().map(|half| self.divide(half));
-            around(left, right)
-        };
-        if self.boxes.len() <= branch.node {
-            self.boxes.resize(branch.node + 1, NOTHING);
+/// Pairs of triangles that may meet, the smaller number first, in no order. If `first` is above zero, only pairs of one that is below it with one that isn't.
+fn candidates(planes: &[Plane], first: usize) -> Vec<[u32; 2]> {
+    // What isn't finite or isn't there gets no place in the tree.
+    let finite = |f: &u32| planes[*f as usize].corners.iter().all(|x| x.is_finite());
+    let faces: Vec<u32> = (0..planes.len() as u32).filter(finite).collect();
+    let Some(origin) = faces.first().map(|&f| planes[f as usize].corners[0]) else { return Vec::new() };
+    let all = faces.iter().flat_map(|&f| planes[f as usize].corners);
+    let size = all.fold(f64::MIN_POSITIVE, |size, x| size.max((x - origin).abs().max_element()));
+    // In units of the whole, so that single precision holds it whatever its size.
+    let local = |f: u32| planes[faces[f as usize] as usize].corners.map(|x| ((x - origin) / size).as_vec3a());
+    let middle = |f: u32| local(f).iter().sum::<Vec3A>() / 3.0;
+    let mut tree = Tree::default();
+    let own = faces.partition_point(|&f| (f as usize) < first) as u32;
+    tree.build(&(0..faces.len() as u32).map(middle).collect::<Vec<_>>(), own);
+    tree.refit(|f| Swept::of(local(f).map(|x| (x, Vec3A::ZERO))));
+    let take = |a: u32, b: u32, _: &Swept, _: &Swept, list: &mut Vec<[u32; 2]>| {
+        if first == 0 || (a < own) != (b < own) {
+            list.push([a.min(b), a.max(b)].map(|f| faces[f as usize]));
         }
-        self.boxes[branch.node] = bounds;
-        bounds
-    }
-
-    /// Calls `ask` for every two faces whose boxes overlap.
-    fn each_pair(&self, ask: &mut impl FnMut(u32, u32)) {
-        let mut within = vec![self.root()];
-        while let Some(branch) = within.pop() {
-            if branch.is_leaf() {
-                let rows = &self.rows[branch.begin..branch.end];
-                for (k, row) in rows.iter().enumerate() {
-                    let others = rows[k + 1..].iter().filter(|other| overlap(row.bounds, other.bounds));
-                    others.for_each(|other| ask(row.face, other.face));
-                }
-            } else {
-                let [left, right] = branch.halves();
-                within.extend([left, right]);
-                self.between(self, left, right, ask);
-            }
-        }
-    }
-
-    /// Calls `ask` for every face of a branch and every one of another tree's whose boxes overlap.
-    fn between(&self, other: &Self, one: Branch, two: Branch, ask: &mut impl FnMut(u32, u32)) {
-        let [one_box, two_box] = [self.boxes[one.node], other.boxes[two.node]];
-        if !overlap(one_box, two_box) {
-            return;
-        }
-        if one.is_leaf() && two.is_leaf() {
-            let rows = self.rows[one.begin..one.end].iter();
-            for row in rows.filter(|row| overlap(row.bounds, two_box)) {
-                let others = other.rows[two.begin..two.end].iter();
-                others.filter(|other| overlap(row.bounds, other.bounds)).for_each(|other| ask(row.face, other.face));
-            }
-        } else if two.is_leaf() || (!one.is_leaf() && one.end - one.begin >= two.end - two.begin) {
-            one.halves().into_iter().for_each(|half| self.between(other, half, two, ask));
-        } else {
-            two.halves().into_iter().for_each(|half| self.between(other, one, half, ask));
-        }
-    }
+    };
+    let mut lists = Vec::new();
+    tree.pairs(ROUNDED, take, &mut lists);
+    lists.concat()
 }
 
 #[cfg(test)]

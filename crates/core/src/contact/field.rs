@@ -5,8 +5,9 @@
 //!
 //! Pairs are found from pairs of triangles, each point and edge being asked for by one of its triangles only. A list of pairs
 //! stays good as long as no point has moved by more than half of the slack that it was made with; in small steps that is
-//! many steps.
+//! many steps. If few have, from the same beginning, only their pairs are looked for anew.
 
+use super::nearest;
 use super::row::{NOBODY, Row};
 use super::tree::{Swept, Tree};
 use crate::body::{Bodies, Body};
@@ -23,6 +24,11 @@ pub enum Pair {
     PointFace(u32, u32),
     /// Two edges, the smaller number first.
     EdgeEdge(u32, u32),
+}
+
+/// A distance in single precision that is no larger.
+pub fn rounded_down(distance: f64) -> f32 {
+    (distance * (1.0 - 1e-6)) as f32
 }
 
 /// A triangle and what it asks for.
@@ -65,6 +71,10 @@ pub struct Field {
     lists: Vec<Vec<Pair>>,
     /// Pairs that may touch.
     pub pairs: Vec<Pair>,
+    /// Their distances at the beginning of the step, rounded down [m]; negative if not known.
+    pub apart: Vec<f32>,
+    /// Points that are elsewhere than where the pairs were listed.
+    strayed: Vec<bool>,
     /// Where points were when the pairs were listed, and half the slack of the list; no list if negative.
     listed: Vec<Vec3>,
     listed_from: Vec<Vec3>,
@@ -176,24 +186,48 @@ impl Field {
         now.extend(start[*body_points..].iter().zip(v).map(|(x, v)| *x + *v * h));
     }
 
-    /// True if the list of pairs is complete for points that go from where it was made to `x`, or rest there.
-    fn is_listed(&self, x: &[Vec3]) -> bool {
-        if self.slack < 0.0 || x.len() != self.listed.len() {
-            return false;
+    /// Notes which points are farther from where the pairs were listed than a list bears, and returns how many; all if there is no list.
+    fn stray(&mut self, x: &[Vec3]) -> usize {
+        let Self { strayed, listed, slack, .. } = self;
+        strayed.clear();
+        if *slack < 0.0 || x.len() != listed.len() {
+            strayed.resize(x.len(), true);
+            return x.len();
         }
-        let limit = (0.5 * self.slack) * (0.5 * self.slack);
-        x.iter().zip(&self.listed).all(|(a, b)| a.distance_squared(*b) <= limit)
+        let limit = (0.5 * *slack) * (0.5 * *slack);
+        strayed.extend(x.iter().zip(&*listed).map(|(a, b)| a.distance_squared(*b) > limit));
+        strayed.iter().filter(|strayed| **strayed).count()
+    }
+
+    /// True if nothing rests or ends elsewhere than the list bears; otherwise all that has strayed is noted.
+    fn is_listed(&mut self) -> bool {
+        let (start, now) = (std::mem::take(&mut self.start), std::mem::take(&mut self.now));
+        // The way to where the list was made is in it from the same beginning.
+        let from = self.slack >= 0.0 && self.listed_from == start || self.stray(&start) == 0;
+        let count = if from { self.stray(&now) } else { now.len() };
+        // A list is mended only if that is much less work.
+        if !from || 2 * count > now.len() || self.listed_from != start {
+            self.strayed.clear();
+        }
+        (self.start, self.now) = (start, now);
+        count == 0
     }
 
     /// Lists the pairs that come as near as `reach` [m] to each other between the beginning of the step and now. The list stays good while nothing moves further than half of
     /// `slack` [m]. True if there is a new list.
     pub fn list(&mut self, reach: f64, slack: f64) -> bool {
-        // The way to where the list was made is in it from the same beginning.
-        let same = self.slack >= 0.0 && self.listed_from == self.start;
-        if (same || self.is_listed(&self.start)) && self.is_listed(&self.now) {
+        if self.is_listed() {
             return false;
         }
-        let Self { start, now, single, tree, faces, edges, origin, .. } = self;
+        if self.strayed.is_empty() {
+            self.listed.clone_from(&self.now);
+            self.listed_from.clone_from(&self.start);
+        } else {
+            for ((listed, now), _) in self.listed.iter_mut().zip(&self.now).zip(&self.strayed).filter(|(_, s)| **s) {
+                *listed = *now;
+            }
+        }
+        let Self { start, listed: now, single, tree, faces, edges, origin, strayed, .. } = self;
         let mut largest = 0.0f64;
         *origin = start.last().copied().unwrap_or_default();
         single.resize(start.len(), (Vec3A::ZERO, Vec3A::ZERO));
@@ -211,6 +245,11 @@ impl Field {
         let boxed = |f: u32| Swept::of(faces[f as usize].points.map(at));
         // Built anew next time if it has become bad.
         self.built = tree.refit(boxed);
+        let all = strayed.is_empty();
+        let stray = |points: &[u32]| all || points.iter().any(|&p| strayed[p as usize]);
+        if !all {
+            tree.enliven(|f| stray(&faces[f as usize].points));
+        }
         // What single precision rounds away of two places and two displacements.
         let reach = (reach + slack + 1e-6 * largest) as f32;
         let (body_faces, on_itself) = (self.body_faces as u32, self.on_itself);
@@ -219,13 +258,25 @@ impl Field {
                 return;
             }
             let (fs, gs) = (&faces[f as usize], &faces[g as usize]);
+            let (f_strayed, g_strayed) = (stray(&fs.points), stray(&gs.points));
+            if (!f_strayed && !g_strayed) || open_fan(fs.points, gs.points, at, reach) {
+                return;
+            }
             for k in 0..3 {
                 let p = fs.points[k];
-                if fs.owns >> k & 1 == 1 && !gs.points.contains(&p) && Swept::of([at(p)]).may_meet(g_box, reach) {
+                if fs.owns >> k & 1 == 1
+                    && (g_strayed || stray(&[p]))
+                    && !gs.points.contains(&p)
+                    && Swept::of([at(p)]).may_meet(g_box, reach)
+                {
                     list.push(Pair::PointFace(p, g));
                 }
                 let p = gs.points[k];
-                if gs.owns >> k & 1 == 1 && !fs.points.contains(&p) && Swept::of([at(p)]).may_meet(f_box, reach) {
+                if gs.owns >> k & 1 == 1
+                    && (f_strayed || stray(&[p]))
+                    && !fs.points.contains(&p)
+                    && Swept::of([at(p)]).may_meet(f_box, reach)
+                {
                     list.push(Pair::PointFace(p, f));
                 }
             }
@@ -243,22 +294,73 @@ impl Field {
                     let o = gs.edges[j];
                     let [c, d] = edges[o as usize];
                     let apart = a != c && a != d && b != c && b != d;
-                    if apart && e_box.may_meet(&Swept::of([at(c), at(d)]), reach) {
+                    if apart && stray(&[a, b, c, d]) && e_box.may_meet(&Swept::of([at(c), at(d)]), reach) {
                         list.push(Pair::EdgeEdge(e.min(o), e.max(o)));
                     }
                 }
             }
         };
         tree.pairs(reach, take, &mut self.lists);
-        self.pairs.clear();
+        self.keep_unstrayed();
         self.lists.iter().for_each(|list| self.pairs.extend_from_slice(list));
-        self.listed.clear();
-        self.listed.extend_from_slice(&self.now);
-        self.listed_from.clear();
-        self.listed_from.extend_from_slice(&self.start);
+        self.apart.resize(self.pairs.len(), -1.0);
         self.slack = slack;
         true
     }
+
+    /// Finds the distances at the beginning of the step that aren't known yet.
+    pub fn measure(&mut self) {
+        let mut apart = std::mem::take(&mut self.apart);
+        parallel::for_each(&mut apart, |i, apart| {
+            if *apart < 0.0 {
+                let pair = self.pairs[i];
+                *apart = rounded_down(nearest(pair, self.corners(pair).map(|p| self.start[p as usize])).1.length());
+            }
+        });
+        self.apart = apart;
+    }
+
+    /// Leaves of the list what is still good.
+    fn keep_unstrayed(&mut self) {
+        let mut kept = 0;
+        if !self.strayed.is_empty() {
+            for i in 0..self.pairs.len() {
+                let pair = self.pairs[i];
+                if !self.corners(pair).iter().any(|&p| self.strayed[p as usize]) {
+                    (self.pairs[kept], self.apart[kept]) = (pair, self.apart[i]);
+                    kept += 1;
+                }
+            }
+        }
+        self.pairs.truncate(kept);
+        self.apart.truncate(kept);
+    }
+}
+
+/// True if two triangles that share one point stay apart otherwise, by more than `reach`: along the line between their middles each lies on its side of that point, and its
+/// two other points lie that far from it.
+#[inline]
+fn open_fan(f: [u32; 3], g: [u32; 3], at: impl Fn(u32) -> (Vec3A, Vec3A), reach: f32) -> bool {
+    let mut shared = None;
+    for i in 0..3 {
+        for j in 0..3 {
+            if f[i] == g[j] {
+                if shared.is_some() {
+                    return false;
+                }
+                shared = Some((i, j));
+            }
+        }
+    }
+    let Some((i, j)) = shared else { return false };
+    let (x, u) = at(f[i]);
+    let [b, c] = [f[(i + 1) % 3], f[(i + 2) % 3]].map(&at);
+    let [d, e] = [g[(j + 1) % 3], g[(j + 2) % 3]].map(&at);
+    let way = (b.0 + c.0) - (d.0 + e.0);
+    // How far a point is on its side at the nearest, at the beginning or at the end.
+    let far = |(y, v): (Vec3A, Vec3A), side: Vec3A| side.dot(y - x) + side.dot(v - u).min(0.0);
+    let least = far(b, way).min(far(c, way)).min(far(d, -way)).min(far(e, -way));
+    least > reach * way.length()
 }
 
 impl Field {

@@ -3,7 +3,7 @@
 //! Two stages of the step. `find` lists what is near what ([`field`](Field), a [tree](tree) of boxes) and makes a [row](row) of every pair that is nearer than
 //! twice the thickness. Every integrator takes these rows into its own motion, in the one way that suits it; see [`row`]. `resolve` then looks at the way that everything has gone
 //! since the beginning of the step: what would have passed through something is [stopped](resolve), by impulses, and by moving rigidly what impulses don't settle.
-//! So if nothing crosses at the beginning of a step, nothing does at its end.
+//! So if nothing crosses at the beginning of a step, nothing does at its end. What crosses slightly before the first step is freed by [`Contacts::untangle`].
 //!
 //! To bodies cloth is the only thing that isn't rapier's: they collide among each other by themselves (`crate::body`), and are pushed by the cloth through these rows.
 //!
@@ -26,6 +26,7 @@ mod field;
 mod resolve;
 pub mod row;
 pub mod tree;
+mod untangle;
 
 use crate::body::Bodies;
 use crate::cloth::Cloth;
@@ -36,6 +37,7 @@ use rayon::prelude::*;
 use ripstop_mesh::{Change, NodeId};
 use row::{Arrived, NOBODY, Predictor, Row, Twist};
 use serde::{Deserialize, Serialize};
+pub use untangle::{Freed, Untangled};
 
 /// Nearer than this two things have no direction from one to the other [m].
 const TOUCHING: f64 = 1e-9;
@@ -54,6 +56,13 @@ pub struct ContactSettings {
     pub stiffness: f64,
     /// Cloth can't pass through cloth.
     pub on_itself: bool,
+}
+
+impl ContactSettings {
+    /// Thickness that is used for a cloth: its mesh must be able to tell layers apart [m].
+    fn fitting(&self, cloth: &Cloth) -> f64 {
+        self.thickness.min(0.25 * cloth.mean_edge())
+    }
 }
 
 /// What a contact remembers from step to step: its force along the normal and across [N].
@@ -159,6 +168,12 @@ impl Contacts {
         }
     }
 
+    /// Frees cloth that crosses bodies or itself slightly; to be called before the first step. Deep crossings stay as they are.
+    pub fn untangle(&self, cloth: &mut Cloth, bodies: &Bodies) -> Untangled {
+        let Some(settings) = self.settings else { return Untangled::default() };
+        untangle::untangle(cloth, bodies, settings.fitting(cloth), settings.on_itself)
+    }
+
     /// Looks for contacts at the beginning of a step of `h` [s]: what is near, and what would meet if everything went on as it moves now.
     pub fn find(&mut self, cloth: &Cloth, bodies: &Bodies, h: f64) {
         self.report = Report::default();
@@ -178,9 +193,7 @@ impl Contacts {
         if let Some(settings) = self.settings {
             if !self.linked {
                 self.field.link(cloth, bodies, settings.on_itself);
-                let edges = cloth.mesh.edge_count();
-                let mean = cloth.mesh.edges().map(|e| cloth.woven[e]).sum::<f64>() / edges.max(1) as f64;
-                self.thickness = settings.thickness.min(0.25 * mean);
+                self.thickness = settings.fitting(cloth);
                 self.linked = true;
             }
             Field::place(&mut self.field.start, &cloth.x, bodies, false);
@@ -200,93 +213,113 @@ impl Contacts {
     }
 
     fn make_rows(&mut self, cloth: &Cloth, bodies: &Bodies, settings: ContactSettings) {
-        let Self { field, found, memory, thickness, bodies: twists, .. } = self;
-        let near = 2.0 * *thickness;
         let size = 4096;
-        found.resize_with(field.pairs.len().div_ceil(size), Vec::new);
-        let field = &*field;
-        let make = |(list, pairs): (&mut Vec<(Pair, Row)>, &[Pair])| {
+        self.found.resize_with(self.field.pairs.len().div_ceil(size), Vec::new);
+        let (mut found, mut apart) = (std::mem::take(&mut self.found), std::mem::take(&mut self.field.apart));
+        let this = &*self;
+        type Part<'a> = ((&'a mut Vec<(Pair, Row)>, &'a mut [f32]), &'a [Pair]);
+        let make = |((list, apart), pairs): Part<'_>| {
             list.clear();
-            for &pair in pairs {
-                let corners = field.corners(pair);
-                let start = corners.map(|p| field.start[p as usize]);
-                let (mut weights, mut apart) = nearest(pair, start);
-                let mut distance = apart.length();
-                if distance < TOUCHING {
-                    let Some(beside) = field.beside(pair) else { continue };
-                    (apart, distance) = (beside * TOUCHING, TOUCHING);
-                }
-                let mut gap = distance - *thickness;
-                if distance >= near {
-                    // Not near yet, but it will be there: what counts is the place and direction of the meeting.
-                    let Some(time) = resolve::meet(field, pair, corners, distance, KEPT * *thickness) else { continue };
-                    let gone: [Vec3; 4] = std::array::from_fn(|k| field.now[corners[k] as usize] - start[k]);
-                    (weights, apart) = nearest(pair, std::array::from_fn(|k| start[k] + gone[k] * time));
-                    distance = apart.length();
-                    let along = (0..4).map(|k| gone[k] * weights[k]).sum::<Vec3>().dot(apart) / distance;
-                    if distance < TOUCHING || along >= 0.0 {
-                        continue;
-                    }
-                    gap = distance - *thickness - along * time;
-                } else if rests_near(cloth, field, pair, corners, weights, near) {
-                    continue;
-                }
-                let mut row = field.row(corners, weights, bodies);
-                row.normal = apart / distance;
-                row.gap = gap;
-                row.distance = distance;
-                match pair {
-                    Pair::PointFace(..) => {
-                        row.feature = (0..3).map(|k| u8::from(weights[k + 1] < 0.0) << k).sum();
-                    }
-                    // An edge that is met at its end is met by that point.
-                    Pair::EdgeEdge(..) => {
-                        if weights.iter().any(|w| w.abs() < 1e-9) {
-                            continue;
-                        }
-                    }
-                }
-                row.friction = settings.friction;
-                row.stiffness = settings.stiffness;
-                if row.body != NOBODY {
-                    row.friction =
-                        bodies.get(row.body as usize).and_then(|body| body.friction).unwrap_or(settings.friction);
-                    // A body must be able to rest on one place.
-                    let lightness = twists[row.body as usize].lightness;
-                    if lightness > 0.0 {
-                        row.stiffness = row.stiffness.max(20.0 / (lightness * *thickness));
-                    }
-                }
-                let known = memory.binary_search_by(|known| known.pair.cmp(&pair));
-                row.before = known.map_or((0.0, Vec3::ZERO), |at| (memory[at].push, memory[at].drag));
-                // What is pressed is pushed back as hard as before, and thickness that is missing at the start is made up for slowly.
-                let slowly = 0.02 * *thickness;
-                let now = row.gap + *thickness;
-                row.soft_thickness = thickness.min(row::fitting(row.stiffness, row.before.0, now) + slowly);
-                row.soft_gap = now - row.soft_thickness;
-                row.gap = row.gap.max(-row.before.0 / row.stiffness - slowly);
-                row.thickness = *thickness;
-                list.push((pair, row));
+            for (&pair, apart) in pairs.iter().zip(apart) {
+                list.extend(this.make_row(pair, apart, cloth, bodies, settings).map(|row| (pair, row)));
             }
         };
         if rayon::current_num_threads() == 1 {
-            found.iter_mut().zip(field.pairs.chunks(size)).for_each(make);
+            found.iter_mut().zip(apart.chunks_mut(size)).zip(this.field.pairs.chunks(size)).for_each(make);
         } else {
-            found.par_iter_mut().zip(field.pairs.par_chunks(size)).for_each(make);
+            found.par_iter_mut().zip(apart.par_chunks_mut(size)).zip(this.field.pairs.par_chunks(size)).for_each(make);
         }
+        (self.found, self.field.apart) = (found, apart);
+        self.take_rows();
+    }
+
+    /// The row of a pair, if it is near or will be. Its distance at the beginning of the step is left in `apart`.
+    fn make_row(
+        &self,
+        pair: Pair,
+        apart: &mut f32,
+        cloth: &Cloth,
+        bodies: &Bodies,
+        settings: ContactSettings,
+    ) -> Option<Row> {
+        let Self { field, thickness, .. } = self;
+        let corners = field.corners(pair);
+        let place = self.place(pair, corners, apart)?;
+        let near = 2.0 * *thickness;
+        if place.now && rests_near(cloth, field, pair, corners, place.weights, near) {
+            return None;
+        }
+        let mut row = field.row(corners, place.weights, bodies);
+        (row.normal, row.gap, row.distance) = (place.normal, place.gap, place.distance);
+        match pair {
+            Pair::PointFace(..) => row.feature = (0..3).map(|k| u8::from(place.weights[k + 1] < 0.0) << k).sum(),
+            // An edge that is met at its end is met by that point.
+            Pair::EdgeEdge(..) if place.weights.iter().any(|w| w.abs() < 1e-9) => return None,
+            Pair::EdgeEdge(..) => {}
+        }
+        self.harden(&mut row, pair, bodies, settings);
+        Some(row)
+    }
+
+    /// Where two things are near, or will meet.
+    fn place(&self, pair: Pair, corners: [u32; 4], known: &mut f32) -> Option<Place> {
+        let Self { field, thickness, .. } = self;
+        let start = corners.map(|p| field.start[p as usize]);
+        let (weights, mut apart) = nearest(pair, start);
+        let mut distance = apart.length();
+        *known = field::rounded_down(distance);
+        if distance < TOUCHING {
+            (apart, distance) = (field.beside(pair)? * TOUCHING, TOUCHING);
+        }
+        if distance < 2.0 * *thickness {
+            return Some(Place { weights, normal: apart / distance, distance, gap: distance - *thickness, now: true });
+        }
+        // Not near yet, but it will be there: what counts is the place and direction of the meeting.
+        let time = resolve::meet(field, pair, corners, distance, KEPT * *thickness)?;
+        let gone: [Vec3; 4] = std::array::from_fn(|k| field.now[corners[k] as usize] - start[k]);
+        let (weights, apart) = nearest(pair, std::array::from_fn(|k| start[k] + gone[k] * time));
+        let distance = apart.length();
+        let along = (0..4).map(|k| gone[k] * weights[k]).sum::<Vec3>().dot(apart) / distance;
+        let gap = distance - *thickness - along * time;
+        let meets = distance >= TOUCHING && along < 0.0;
+        meets.then(|| Place { weights, normal: apart / distance, distance, gap, now: false })
+    }
+
+    /// Gives a row its friction and stiffness, and what it remembers.
+    fn harden(&self, row: &mut Row, pair: Pair, bodies: &Bodies, settings: ContactSettings) {
+        let Self { memory, thickness, bodies: twists, .. } = self;
+        (row.friction, row.stiffness, row.thickness) = (settings.friction, settings.stiffness, *thickness);
+        if row.body != NOBODY {
+            row.friction = bodies.get(row.body as usize).and_then(|body| body.friction).unwrap_or(settings.friction);
+            // A body must be able to rest on one place.
+            let lightness = twists[row.body as usize].lightness;
+            if lightness > 0.0 {
+                row.stiffness = row.stiffness.max(20.0 / (lightness * *thickness));
+            }
+        }
+        let known = memory.binary_search_by(|known| known.pair.cmp(&pair));
+        row.before = known.map_or((0.0, Vec3::ZERO), |at| (memory[at].push, memory[at].drag));
+        // What is pressed is pushed back as hard as before, and thickness that is missing at the start is made up for slowly.
+        let slowly = 0.02 * *thickness;
+        let now = row.gap + *thickness;
+        row.soft_thickness = thickness.min(row::fitting(row.stiffness, row.before.0, now) + slowly);
+        row.soft_gap = now - row.soft_thickness;
+        row.gap = row.gap.max(-row.before.0 / row.stiffness - slowly);
+    }
+
+    /// Takes over what was found, in order, without what another row stands for.
+    fn take_rows(&mut self) {
+        let Self { found, field, keys, rows, .. } = self;
         let mut all: Vec<&(Pair, Row)> = found.iter().flatten().collect();
         // The order of the list is the tree's, and that has a history.
         all.sort_unstable_by_key(|(pair, _)| *pair);
         let point = |pair: Pair| if let Pair::PointFace(point, _) = pair { Some(point) } else { None };
         for group in all.chunk_by(|a, b| point(a.0).is_some() && point(a.0) == point(b.0)) {
-            for (k, (pair, row)) in group.iter().enumerate() {
-                if !group
-                    .iter()
-                    .enumerate()
-                    .any(|(other, entry)| other != k && covers(field, entry, &(*pair, *row), other < k))
-                {
-                    self.keys.push(*pair);
-                    self.rows.push(*row);
+            for (k, entry) in group.iter().enumerate() {
+                let others = group.iter().enumerate().filter(|(other, _)| *other != k);
+                if !others.into_iter().any(|(other, by)| covers(field, by, entry, other < k)) {
+                    keys.push(entry.0);
+                    rows.push(entry.1);
                 }
             }
         }
@@ -379,6 +412,19 @@ impl Contacts {
 
 /// Share of the thickness by which lips of a fresh tear step back from each other.
 const STEP_BACK: f64 = 0.05;
+
+/// Where two things are near, or will meet.
+struct Place {
+    /// Weights of the corners of the pair at its two nearest points.
+    weights: [f64; 4],
+    normal: Vec3,
+    /// At the beginning of the step, or where they meet [m].
+    distance: f64,
+    /// Distance minus thickness, as it is or would be at the beginning of the step along the normal [m].
+    gap: f64,
+    /// They are near already.
+    now: bool,
+}
 
 /// Share of the thickness that is kept between things that would have passed through each other.
 const KEPT: f64 = 0.1;

@@ -18,6 +18,7 @@ use super::{KEPT, Report, TOUCHING, nearest};
 use crate::body::{Bodies, Pose};
 use crate::cloth::Cloth;
 use crate::math::{Mat3, Quat, Vec3, outer, turn, turn_vector};
+use crate::sets::Sets;
 use rayon::prelude::*;
 
 /// Rounds of impulses before zones are made.
@@ -29,14 +30,12 @@ const ROUNDS: u32 = 100;
 /// Buffers, and the state of one run.
 #[derive(Default)]
 pub struct Resolver {
-    /// Distances of all pairs at the beginning [m].
-    apart: Vec<f32>,
     hits: Vec<Hit>,
     lists: Vec<Vec<Hit>>,
     /// Points that have been moved in the last round.
     moved: Vec<bool>,
     /// Zone of each thing: nodes first, then bodies.
-    zone: Vec<u32>,
+    zone: Sets,
 }
 
 #[derive(Clone, Copy)]
@@ -64,7 +63,7 @@ impl Resolver {
         report: &mut Report,
     ) {
         let gap = KEPT * thickness;
-        self.measure(field);
+        field.measure();
         self.moved.clear();
         self.moved.resize(field.start.len(), true);
         let first = field.body_points;
@@ -73,7 +72,7 @@ impl Resolver {
         for round in 0..ROUNDS {
             // What was moved may have come near others.
             if round > 0 && field.list(2.0 * thickness, thickness) {
-                self.measure(field);
+                field.measure();
                 self.moved.fill(true);
             }
             self.look(field, gap);
@@ -82,8 +81,7 @@ impl Resolver {
             }
             if !touched {
                 touched = true;
-                self.zone.clear();
-                self.zone.extend(0..(cloth.x.len() + bodies.len()) as u32);
+                self.zone = Sets::new(cloth.x.len() + bodies.len());
             }
             report.stopped += self.hits.len() as u32;
             self.moved.fill(false);
@@ -116,21 +114,11 @@ impl Resolver {
         }
     }
 
-    /// Distances at the beginning, rounded down.
-    fn measure(&mut self, field: &Field) {
-        self.apart.resize(field.pairs.len(), 0.0);
-        crate::parallel::for_each(&mut self.apart, |i, apart| {
-            let pair = field.pairs[i];
-            let (_, apart_by) = nearest(pair, field.corners(pair).map(|p| field.start[p as usize]));
-            *apart = (apart_by.length() * (1.0 - 1e-6)) as f32;
-        });
-    }
-
     /// All pairs that hit each other, of those that have moved.
     fn look(&mut self, field: &Field, gap: f64) {
         let size = 4096;
         self.lists.resize_with(field.pairs.len().div_ceil(size), Vec::new);
-        let (moved, apart) = (&self.moved, &self.apart);
+        let (moved, apart) = (&self.moved, &field.apart);
         let look = |((list, pairs), apart): ((&mut Vec<Hit>, &[Pair]), &[f32])| {
             list.clear();
             for (&pair, &apart) in pairs.iter().zip(apart) {
@@ -247,13 +235,6 @@ impl Resolver {
         }
     }
 
-    fn root(&self, mut i: u32) -> u32 {
-        while self.zone[i as usize] != i {
-            i = self.zone[i as usize];
-        }
-        i
-    }
-
     /// One round of zones; returns how many nodes are in one.
     fn freeze(&mut self, field: &mut Field, cloth: &Cloth, bodies: &mut Bodies) -> u32 {
         let (first, nodes) = (field.body_points, cloth.x.len() as u32);
@@ -261,22 +242,21 @@ impl Resolver {
             if (p as usize) < first { nodes + field.body_of[p as usize] } else { p - first as u32 }
         };
         let hits = std::mem::take(&mut self.hits);
-        let mut again = vec![false; self.zone.len()];
         for hit in &hits {
             let things = field.corners(hit.pair).map(thing);
-            let root = things.iter().map(|&t| self.root(t)).min().unwrap_or_default();
-            for t in things {
-                let old = self.root(t);
-                self.zone[old as usize] = root;
+            for &t in &things[1..] {
+                self.zone.join(things[0], t);
             }
-            again[root as usize] = true;
+        }
+        let mut again = vec![false; self.zone.len()];
+        for hit in &hits {
+            again[self.zone.root(thing(field.corners(hit.pair)[0])) as usize] = true;
         }
         self.hits = hits;
         // Members in order, by zone.
         let mut members: Vec<(u32, u32)> = Vec::new();
         for i in 0..self.zone.len() as u32 {
-            let root = self.root(i);
-            self.zone[i as usize] = root;
+            let root = self.zone.root(i);
             if again[root as usize] {
                 members.push((root, i));
             }

@@ -24,6 +24,7 @@
 use crate::math::{Mat3, Vec3, Vec3f, outer};
 use crate::potential::{Shift, narrow, widen};
 use crate::sparse::{BlockMatrix, Coupling};
+use smallvec::SmallVec;
 
 /// No body.
 pub const NOBODY: u32 = u32::MAX;
@@ -366,6 +367,7 @@ pub fn fitting(k: f64, force: f64, distance: f64) -> f64 {
 const CALM: f64 = 2.0;
 
 /// A row as a spring in an implicit system.
+#[derive(Clone, Copy)]
 struct Stiff {
     /// K [N/m].
     k: Mat3,
@@ -373,11 +375,12 @@ struct Stiff {
     force: Vec3,
     /// It acts at all.
     on: bool,
-    /// One node and nothing free on the other side: all of it can be in the matrix.
+    /// Nodes on one side and nothing free on the other: all of it is in the matrix.
     simple: bool,
 }
 
 /// A free body in the system.
+#[derive(Clone, Copy)]
 struct Inside {
     /// M + h² Σ GᵀKG.
     system: Six,
@@ -390,14 +393,17 @@ struct Inside {
 /// All rows as part of an implicit system for the velocities of nodes.
 ///
 /// Forces of rows are no straight lines: they push or don't, stick or slide. So the system is solved with the lines that touch them at the velocities before the step, then with those at the velocities
-/// that came out, and so on. Across, a row is a spring that begins with the force of before and yields where friction can't hold it, by the push of before; what touches for the first time
+/// that came out, and so on; a round that ends uphill, by the slope along its way, is [shortened](Self::shorten). Across, a row is a spring that begins with the force of before and yields where friction can't hold it, by the push of before; what touches for the first time
 /// doesn't rub yet.
 #[derive(Default)]
 pub struct Predictor {
     stiff: Vec<Stiff>,
     inside: Vec<Inside>,
-    /// Impulses that nodes have got from the lines that were solved with [N·s].
+    /// Impulses that nodes have got from the lines that were solved with [N·s], and those before that round.
     given: Vec<Vec3>,
+    given_before: Vec<Vec3>,
+    /// Those of the whole round.
+    whole: Vec<Vec3>,
     h: f64,
 }
 
@@ -433,16 +439,37 @@ impl Predictor {
         }
         for row in rows {
             let free = bodies.get(row.body as usize).is_some_and(|b| b.lightness > 0.0);
-            let nodes = row.weights.iter().filter(|w| **w != 0.0).count();
-            self.stiff.push(Stiff { k: Mat3::ZERO, force: Vec3::ZERO, on: false, simple: !free && nodes == 1 });
+            let one_side = row.weights.iter().all(|w| *w >= 0.0) || row.weights.iter().all(|w| *w <= 0.0);
+            self.stiff.push(Stiff { k: Mat3::ZERO, force: Vec3::ZERO, on: false, simple: !free && one_side });
         }
         let twists: Vec<(Vec3, Vec3)> = bodies.iter().map(|body| (body.velocity, body.spin)).collect();
         self.draw(rows, &twists, v);
     }
 
-    /// Draws the lines anew, for velocities `v` at the end of the part.
+    /// Notes what nodes get by the lines if their velocities are `v`: a round of solving has found them. Before the lines are drawn anew, or momentum would be lost.
+    pub fn note(&mut self, rows: &[Row], bodies: &[Twist], v: &[Vec3]) {
+        self.whole = self.outcome(rows, bodies, v);
+        self.given.resize(rows.len(), Vec3::ZERO);
+        self.given_before.clone_from(&self.given);
+        self.given.clone_from(&self.whole);
+    }
+
+    /// Goes only a `share` of the way from where the last round began to what it found.
+    pub fn shorten(&mut self, share: f64) {
+        for ((given, before), whole) in self.given.iter_mut().zip(&self.given_before).zip(&self.whole) {
+            *given = *before + (*whole - *before) * share;
+        }
+    }
+
+    /// Draws the lines anew, for velocities `v` at the end of the part, and bodies that have got what was noted.
     pub fn redraw(&mut self, rows: &[Row], bodies: &[Twist], v: &[Vec3]) {
-        let twists = self.ends(rows, bodies, v);
+        let mut ends = bodies.to_vec();
+        for (row, &impulse) in rows.iter().zip(&self.given) {
+            if let Some(body) = ends.get_mut(row.body as usize) {
+                body.kick(impulse * row.sign, row.arm);
+            }
+        }
+        let twists: Vec<(Vec3, Vec3)> = ends.iter().map(|body| (body.velocity, body.spin)).collect();
         self.draw(rows, &twists, v);
     }
 
@@ -506,14 +533,14 @@ impl Predictor {
         }
     }
 
-    /// Ties nodes in the matrix: the part of the rows that acts on one node alone.
+    /// Ties nodes in the matrix: the part of the rows that acts within one side, whose nodes are neighbours.
     pub fn tie(&self, rows: &[Row], inverse_mass: &[f64], matrix: &mut BlockMatrix) {
         for (stiff, row) in self.stiff.iter().zip(rows).filter(|(stiff, _)| stiff.on) {
-            for (&n, w) in row.nodes.iter().zip(row.weights) {
-                if w != 0.0 && inverse_mass[n as usize] > 0.0 {
-                    let block = stiff.k * (w * w * self.h * self.h);
-                    matrix.tie(n as usize, &block.to_cols_array().map(|x| x as f32));
-                }
+            let spring = (stiff.k * (self.h * self.h)).to_cols_array();
+            for side in [1.0, -1.0] {
+                let of_side = |(n, w): &(u32, f64)| w * side > 0.0 && inverse_mass[*n as usize] > 0.0;
+                let nodes: SmallVec<[_; 4]> = row.nodes.into_iter().zip(row.weights).filter(of_side).collect();
+                matrix.tie(&nodes, &spring);
             }
         }
     }
@@ -576,17 +603,6 @@ impl Predictor {
         }
     }
 
-    /// Notes what nodes have got if their velocities are `v`: before the lines are drawn anew, or momentum would be lost. Returns what was noted before.
-    pub fn note(&mut self, rows: &[Row], bodies: &[Twist], v: &[Vec3]) -> Vec<Vec3> {
-        let given = self.outcome(rows, bodies, v);
-        std::mem::replace(&mut self.given, given)
-    }
-
-    /// Goes back to what was noted before.
-    pub fn take_back(&mut self, given: Vec<Vec3>) {
-        self.given = given;
-    }
-
     /// Ends the part: rows and bodies take the impulses that nodes have got.
     pub fn settle(&self, rows: &mut [Row], bodies: &mut [Twist]) {
         for (row, &impulse) in rows.iter_mut().zip(&self.given) {
@@ -611,12 +627,15 @@ impl Linked<'_> {
             let speed = twists
                 .get(row.body as usize)
                 .map_or(Vec3::ZERO, |&(velocity, spin)| (velocity + spin.cross(row.arm)) * row.sign);
-            let all = stiff.k * (row.across(&x) + speed);
+            let mut sides = [Vec3::ZERO; 2];
             for (&n, w) in row.nodes.iter().zip(row.weights) {
-                let n = n as usize;
-                if w != 0.0 && inverse_mass[n] > 0.0 {
-                    // What acts on one node alone is in the matrix.
-                    add(n, (all - stiff.k * x(n) * w) * (h2 * w));
+                sides[usize::from(w < 0.0)] += x(n as usize) * w;
+            }
+            // What acts within one side is in the matrix: here it is moved by the other one, and by the body.
+            let by = [sides[1], sides[0]].map(|other| stiff.k * (other + speed) * h2);
+            for (&n, w) in row.nodes.iter().zip(row.weights) {
+                if w != 0.0 && inverse_mass[n as usize] > 0.0 {
+                    add(n as usize, by[usize::from(w < 0.0)] * w);
                 }
             }
         }

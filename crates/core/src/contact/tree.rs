@@ -94,6 +94,8 @@ pub struct Tree {
     /// Sum of the sizes of all boxes when the tree was built.
     built_size: f32,
     mute: u32,
+    /// Branches that pairs are looked for of; all if empty.
+    lively: Vec<bool>,
     tasks: Vec<(u32, u32)>,
     found: Vec<Vec<(u32, u32)>>,
 }
@@ -136,6 +138,7 @@ impl Tree {
 
     /// Gives all boxes the present sizes. False if the tree has become so bad that it should be built anew.
     pub fn refit(&mut self, triangle: impl Fn(u32) -> Swept + Sync) -> bool {
+        self.lively.clear();
         let Self { branches, boxes, order, leaves, .. } = self;
         leaves.resize(order.len(), Swept::NONE);
         crate::parallel::for_each(leaves, |i, leaf| *leaf = triangle(order[i]));
@@ -155,6 +158,24 @@ impl Tree {
             self.built_size = size;
         }
         size <= 1.5 * self.built_size
+    }
+
+    /// Until it is refitted, only pairs of which at least one triangle is `lively` are looked for.
+    pub fn enliven(&mut self, lively: impl Fn(u32) -> bool) {
+        self.lively.resize(self.branches.len(), false);
+        for i in (0..self.branches.len()).rev() {
+            let Branch { first, count, .. } = self.branches[i];
+            self.lively[i] = if count as usize <= LEAF {
+                self.order[first as usize..][..count as usize].iter().any(|&f| lively(f))
+            } else {
+                self.lively[i + 1] || self.lively[self.branches[i + 1].next as usize]
+            };
+        }
+    }
+
+    #[inline]
+    fn is_lively(&self, a: u32, b: u32) -> bool {
+        self.lively.is_empty() || self.lively[a as usize] || self.lively[b as usize]
     }
 
     /// Calls `take` for every pair of different triangles that may come as near as `reach`, each pair once; it adds what it
@@ -216,7 +237,7 @@ impl Tree {
     #[inline]
     fn widen(&self, a: u32, b: u32, reach: f32, push: &mut impl FnMut((u32, u32))) -> bool {
         let (at, bt) = (&self.branches[a as usize], &self.branches[b as usize]);
-        if at.mute && bt.mute {
+        if (at.mute && bt.mute) || !self.is_lively(a, b) {
             return true;
         }
         let (a_leaf, b_leaf) = (at.count as usize <= LEAF, bt.count as usize <= LEAF);

@@ -84,6 +84,17 @@ pub struct Implicit {
 /// Rounds in which contacts find out what they do, at most.
 const ROUNDS: u32 = 6;
 
+/// Share of the loads that counts as nothing, over the tolerance.
+const SLIGHT: f64 = 0.2;
+
+/// How often a round of contacts is shortened, at most.
+const HALVINGS: u32 = 2;
+
+/// True if a way that began downhill by `slope` and ends uphill by `rise` went far past the valley.
+fn past(slope: f64, rise: f64) -> bool {
+    rise > 0.5 * slope
+}
+
 fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     parallel::sum(a.len(), |i| a[i].dot(b[i]))
 }
@@ -125,15 +136,19 @@ impl Implicit {
         }
     }
 
-    /// Solves A `change` = `residual`, for A at positions that were assembled, and notes how it went.
-    fn solve(&mut self, coupling: &dyn Coupling) {
+    /// Solves A `change` = `residual`, for A at positions that were assembled, and notes how it went. `again` if since the last solve only ties have changed.
+    fn solve(&mut self, coupling: &dyn Coupling, tolerance: f64, again: bool) {
         for (i, _) in self.held.iter().enumerate().filter(|(_, held)| **held) {
             self.residual[i] = Vec3::ZERO;
             self.matrix.hold(i);
         }
-        self.preconditioner.prepare(&self.matrix);
+        if again {
+            self.preconditioner.prepare_finest(&self.matrix);
+        } else {
+            self.preconditioner.prepare(&self.matrix);
+        }
         let Self { matrix, preconditioner, conjugate, residual, change, settings, .. } = self;
-        let limits = (settings.tolerance, settings.iterations);
+        let limits = (tolerance, settings.iterations);
         let solved = conjugate.solve(matrix, coupling, preconditioner, residual, change, limits);
         self.solves += 1;
         self.iterations += u64::from(solved.iterations);
@@ -157,9 +172,9 @@ impl Implicit {
             });
         }
         if touches {
-            self.solve_touching(cloth, contacts);
+            self.solve_touching(cloth, contacts, h);
         } else {
-            self.solve(&());
+            self.solve(&(), self.settings.tolerance, false);
         }
         if self.settings.newton > 1 {
             self.improve(cloth, forces, contacts, h);
@@ -170,50 +185,67 @@ impl Implicit {
         contacts.settle(cloth, h);
     }
 
-    /// Solves with contacts, again until their forces are those of the velocities that come out.
-    fn solve_touching(&mut self, cloth: &Cloth, contacts: &mut Contacts) {
+    /// residual = what is left for contacts, as their lines are now, if velocities have changed by `total`. `free` is what there is without either.
+    fn left(&mut self, free: &[Vec3], total: &[Vec3], contacts: &mut Contacts) {
+        let matrix = &self.matrix;
+        parallel::for_each(&mut self.residual, |i, r| *r = free[i] - matrix.row_times(i, total));
         let (predictor, rows, bodies) = contacts.predictor();
+        predictor.add_impulses(rows, bodies, &self.v_trial, &mut self.residual);
+        for (r, _) in self.residual.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
+            *r = Vec3::ZERO;
+        }
+    }
+
+    /// Solves with contacts, again until their forces are those of the velocities that come out.
+    fn solve_touching(&mut self, cloth: &Cloth, contacts: &mut Contacts, h: f64) {
         let mut free = std::mem::take(&mut self.v_best);
         let mut total = std::mem::take(&mut self.x_trial);
         let mut kept = std::mem::take(&mut self.force);
-        let (mut best, mut given) = (f64::INFINITY, Vec::new());
         free.clear();
         free.extend_from_slice(&self.residual);
         total.fill(Vec3::ZERO);
         self.v_trial.copy_from_slice(&cloth.v);
-        let mut goal = 0.0;
+        self.left(&free, &total, contacts);
+        let tolerance = self.settings.tolerance;
+        let mut size = dot(&self.residual, &self.residual).sqrt();
+        // What lies still has hardly a residual to begin with: a part of the loads is as good a measure.
+        let goal = 2.0 * tolerance * size.max(SLIGHT * h * dot(&self.load, &self.load).sqrt());
         for round in 0..ROUNDS {
-            {
-                let (matrix, free, total) = (&self.matrix, &free, &total);
-                parallel::for_each(&mut self.residual, |i, r| *r = free[i] - matrix.row_times(i, total));
-            }
-            predictor.add_impulses(rows, bodies, &self.v_trial, &mut self.residual);
-            for (r, _) in self.residual.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
-                *r = Vec3::ZERO;
-            }
-            let size = dot(&self.residual, &self.residual).sqrt();
-            if round == 0 {
-                goal = self.settings.tolerance * size;
-            } else if size > best {
-                // Worse than before: back to that.
-                total.copy_from_slice(&kept);
-                predictor.take_back(given);
-                break;
-            } else if size <= 2.0 * goal {
-                break;
-            }
-            // Without any contact force yet a residual says nothing: from the first answer on they can be compared.
-            best = if round == 0 { f64::INFINITY } else { size };
             kept.copy_from_slice(&total);
+            let (predictor, rows, _) = contacts.predictor();
             predictor.tie(rows, &cloth.inverse_mass, &mut self.matrix);
-            self.solve(&predictor.linked(rows, &cloth.inverse_mass));
+            // No round needs to come much nearer than the goal.
+            let enough = (0.5 * goal / size).clamp(tolerance, 0.5);
+            self.solve(&predictor.linked(rows, &cloth.inverse_mass), enough, round > 0);
             self.matrix.untie();
-            add_scaled(&mut total, 1.0, &self.change);
-            let (total, v) = (&total, &cloth.v);
-            parallel::for_each(&mut self.v_trial, |i, trial| *trial = v.as_ref()[i] + total[i]);
-            given = predictor.note(rows, bodies, &self.v_trial);
-            if round + 1 < ROUNDS {
+            let slope = dot(&self.change, &self.residual);
+            let mut share = 1.0;
+            for halving in 0..=HALVINGS {
+                {
+                    let (kept, change, v) = (&kept, &self.change, &cloth.v);
+                    parallel::for_each_pair(&mut total, &mut self.v_trial, |i, total, trial| {
+                        *total = kept[i] + change[i] * share;
+                        *trial = v.as_ref()[i] + *total;
+                    });
+                }
+                let (predictor, rows, bodies) = contacts.predictor();
+                if halving == 0 {
+                    predictor.note(rows, bodies, &self.v_trial);
+                } else {
+                    predictor.shorten(share);
+                }
                 predictor.redraw(rows, bodies, &self.v_trial);
+                self.left(&free, &total, contacts);
+                let rise = -dot(&self.change, &self.residual);
+                if past(slope, rise) {
+                    share *= (slope / (slope + rise)).clamp(0.1, 0.5);
+                } else {
+                    break;
+                }
+            }
+            size = dot(&self.residual, &self.residual).sqrt();
+            if size <= goal {
+                break;
             }
         }
         self.change.copy_from_slice(&total);
@@ -262,19 +294,19 @@ impl Implicit {
             forces.fill_stiffness(&cloth.mass, &self.x_trial, h * h, h, &mut self.matrix);
             let (predictor, rows, _) = contacts.predictor();
             predictor.tie(rows, &cloth.inverse_mass, &mut self.matrix);
-            self.solve(&predictor.linked(rows, &cloth.inverse_mass));
+            self.solve(&predictor.linked(rows, &cloth.inverse_mass), self.settings.tolerance, false);
             let slope = dot(&self.change, &self.residual);
             let mut share = 1.0;
-            // A slope of R along the way that has turned and grown means that the step went past the valley.
             for _ in 0..8 {
                 self.remain(cloth, forces, contacts, (&v, share), h);
-                if -dot(&self.change, &self.residual) <= 0.5 * slope {
+                if !past(slope, -dot(&self.change, &self.residual)) {
                     break;
                 }
                 share *= 0.5;
             }
             v.copy_from_slice(&self.v_trial);
             let (predictor, rows, bodies) = contacts.predictor();
+            predictor.note(rows, bodies, &v);
             predictor.redraw(rows, bodies, &v);
         }
         let left = dot(&self.residual, &self.residual).sqrt();

@@ -4,6 +4,7 @@ use crate::lists::Lists;
 use crate::math::{Vec3, Vec3f};
 use crate::parallel;
 use glam::Vec4;
+use std::ops::Range;
 
 /// Which pairs of nodes have a block: for every row its columns in order, the row itself among them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +27,7 @@ impl Pattern {
 
     /// Where the blocks of a row are among all.
     #[inline]
-    pub fn range(&self, i: usize) -> std::ops::Range<usize> {
+    pub fn range(&self, i: usize) -> Range<usize> {
         self.columns.range(i)
     }
 
@@ -86,6 +87,8 @@ pub struct BlockMatrix {
     mass: Vec<f64>,
     /// What ties each unknown to the world; none if empty.
     tie: Vec<Block>,
+    /// Blocks that ties have changed, with what they were.
+    untied: Vec<(u32, Block)>,
 }
 
 /// Some rows of a matrix, to be filled.
@@ -99,7 +102,7 @@ pub struct Rows<'a> {
 impl Rows<'_> {
     /// Numbers of these rows.
     #[inline]
-    pub fn range(&self) -> std::ops::Range<usize> {
+    pub fn range(&self) -> Range<usize> {
         self.first..self.first + self.start.len() - 1
     }
 
@@ -166,6 +169,7 @@ impl BlockMatrix {
     pub fn fill(&mut self, work: impl Fn(&mut Rows) + Sync) {
         self.mass.clear();
         self.tie.clear();
+        self.untied.clear();
         in_parts(&self.pattern, &mut self.block, |rows| {
             rows.block.fill([0.0; 9]);
             work(rows);
@@ -175,8 +179,9 @@ impl BlockMatrix {
     /// Fills the matrix anew with M + K: `work` adds to rows of zeros, as for [`fill`](Self::fill), but only to what is to the right of the
     /// diagonal. The left is the same mirrored, and the diagonal what makes the blocks of a row add up to its `mass`.
     pub fn fill_half(&mut self, mass: &[f64], work: impl Fn(&mut Rows) + Sync) {
-        let Self { pattern, block, half, mass: own, tie } = self;
+        let Self { pattern, block, half, mass: own, tie, untied } = self;
         tie.clear();
+        untied.clear();
         own.clear();
         own.extend_from_slice(mass);
         in_parts(pattern, half, |rows| {
@@ -205,21 +210,29 @@ impl BlockMatrix {
         });
     }
 
-    /// Adds to the diagonal block of row `i` what resists its motion in the world.
-    pub fn tie(&mut self, i: usize, block: &Block) {
+    /// Ties some unknowns, each two of which have a block, to the world by one spring: it resists the motion Σ w x by `spring` (column by column, symmetric).
+    pub fn tie(&mut self, unknowns: &[(u32, f64)], spring: &[f64; 9]) {
         self.tie.resize(self.pattern.row_count(), [0.0; 9]);
-        let diagonal = self.pattern.range(i).start + self.pattern.middle[i] as usize;
-        for k in 0..9 {
-            self.tie[i][k] += block[k];
-            self.block[diagonal][k] += block[k];
+        let all: f64 = unknowns.iter().map(|(_, w)| w).sum();
+        for &(i, w) in unknowns {
+            for k in 0..9 {
+                self.tie[i as usize][k] += (spring[k] * (w * all)) as f32;
+            }
+            let Range { start, .. } = self.pattern.range(i as usize);
+            for &(j, other) in unknowns {
+                let at = start + self.pattern.place(i as usize, j) as usize;
+                self.untied.push((at as u32, self.block[at]));
+                for k in 0..9 {
+                    self.block[at][k] += (spring[k] * (w * other)) as f32;
+                }
+            }
         }
     }
 
     /// Unties all.
     pub fn untie(&mut self) {
-        for (i, tie) in self.tie.iter().enumerate().filter(|(_, tie)| **tie != [0.0; 9]) {
-            let diagonal = self.pattern.range(i).start + self.pattern.middle[i] as usize;
-            (0..9).for_each(|k| self.block[diagonal][k] -= tie[k]);
+        while let Some((at, block)) = self.untied.pop() {
+            self.block[at as usize] = block;
         }
         self.tie.clear();
     }
@@ -336,15 +349,21 @@ mod tests {
             let diagonal = Mat3::from_cols_array(&matrix.diagonal(i).map(f64::from));
             assert!((diagonal - dense[i][i]).to_cols_array().iter().all(|d| d.abs() < 1e-6));
         }
-        // What ties a node to the world is in its products and its diagonal block, and in no other.
-        let (before, tie) = (matrix.row_times(2, &x), [3.0, 0.5, 0.0, 0.5, 2.0, 0.0, 0.0, 0.0, 1.0]);
-        let (diagonal, other) = (*matrix.diagonal(2), matrix.row_times(1, &x));
-        matrix.tie(2, &tie);
-        let felt = before + Mat3::from_cols_array(&tie.map(f64::from)) * x[2];
-        assert!((matrix.row_times(2, &x) - felt).length() < 1e-12);
-        assert!((matrix.row_times_single(2, &single).as_dvec3() - felt).length() < 1e-5);
-        assert_eq!(matrix.diagonal(2)[1], diagonal[1] + 0.5);
-        assert_eq!(matrix.row_times(1, &x), other);
+        // What ties nodes to the world is in their products and their diagonal blocks, and in no other.
+        let loose = matrix.clone();
+        let spring = [3.0, 0.5, 0.0, 0.5, 2.0, 0.0, 0.0, 0.0, 1.0];
+        let tied = [(3, 0.25), (4, 0.75)];
+        matrix.tie(&tied, &spring);
+        let felt = Mat3::from_cols_array(&spring) * (x[3] * 0.25 + x[4] * 0.75);
+        for i in 0..6 {
+            let w = tied.iter().find(|(n, _)| *n as usize == i).map_or(0.0, |(_, w)| *w);
+            let exact = loose.row_times(i, &x) + felt * w;
+            assert!((matrix.row_times(i, &x) - exact).length() < 1e-5);
+            assert!((matrix.row_times_single(i, &single).as_dvec3() - exact).length() < 1e-5);
+            assert!((matrix.diagonal(i)[1] - loose.diagonal(i)[1] - (0.5 * w * w) as f32).abs() < 1e-6);
+        }
+        matrix.untie();
+        assert!(matrix == loose);
         matrix.hold(2);
         matrix.hold(3);
         assert_eq!([matrix.row_times(2, &x), matrix.row_times(3, &x)], [Vec3::ZERO; 2]);

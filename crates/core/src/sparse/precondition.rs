@@ -117,6 +117,11 @@ impl Preconditioner {
         }
     }
 
+    /// Follows the numbers of the matrix where little has changed since it was prepared: coarser levels stay as they are.
+    pub fn prepare_finest(&mut self, matrix: &BlockMatrix) {
+        self.sweeps.prepare(matrix);
+    }
+
     /// The coarsest grid is solved directly.
     fn direct(&self) -> bool {
         self.grids.last().is_some_and(|grid| grid.matrix.row_count() <= FEW)
