@@ -127,6 +127,15 @@ mod tests {
     }
 
     #[test]
+    fn a_sheet_of_30_by_30_nodes_has_the_springs_of_the_paper() {
+        let cloth = Cloth::flat(generate::grid(Vec2::ONE, [30, 30]).unwrap(), 0.2, Placement::default());
+        let across = BendShear::new(1.0, 0.0);
+        let inner = cloth.mesh.edges().filter(|&e| across.row(&cloth, e).is_some()).count();
+        let counts = [cloth.mesh.node_count(), cloth.mesh.edge_count(), inner, cloth.mesh.face_count()];
+        assert_eq!(counts, [900, 2581, 2465, 1682]);
+    }
+
+    #[test]
     fn a_flowed_pair_lies_flat_at_its_new_lengths() {
         let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [2, 2]).unwrap(), 0.2, Placement::default());
         cloth.x.iter_mut().for_each(|x| x.x *= 1.5);
