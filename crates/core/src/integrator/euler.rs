@@ -19,7 +19,7 @@ impl Integrator for Euler {
         "euler"
     }
 
-    fn advance(&mut self, Motion { cloth, forces, contacts }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, contacts, .. }: Motion<'_>, h: f64) {
         self.a.resize(cloth.x.len(), Vec3::ZERO);
         accelerate(cloth, forces, &cloth.x, &cloth.v, &mut self.a);
         add_scaled(&mut cloth.x, h, &cloth.v);

@@ -326,7 +326,7 @@ impl Integrator for Implicit {
         "implicit"
     }
 
-    fn advance(&mut self, Motion { cloth, forces, mut contacts }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, mut contacts, .. }: Motion<'_>, h: f64) {
         (self.unsolved, self.unfinished) = (None, None);
         let substeps = self.settings.substeps.max(1);
         for _ in 0..substeps {

@@ -20,7 +20,7 @@ impl Integrator for Midpoint {
         "midpoint"
     }
 
-    fn advance(&mut self, Motion { cloth, forces, contacts }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, contacts, .. }: Motion<'_>, h: f64) {
         let Self { a, x_mid, v_mid } = self;
         for buffer in [&mut *a, &mut *x_mid, &mut *v_mid] {
             buffer.resize(cloth.x.len(), Vec3::ZERO);

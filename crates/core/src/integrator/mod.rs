@@ -34,12 +34,14 @@ pub struct Motion<'a> {
     pub forces: &'a mut Forces,
     /// What it touches, if anything may.
     pub contacts: Option<&'a mut Contacts>,
+    /// Share of a whole step that this is, where [`Integrator::contact_step`] had it divided.
+    pub share: f64,
 }
 
 impl<'a> Motion<'a> {
     /// A cloth that touches nothing.
     pub fn new(cloth: &'a mut Cloth, forces: &'a mut Forces) -> Self {
-        Self { cloth, forces, contacts: None }
+        Self { cloth, forces, contacts: None, share: 1.0 }
     }
 }
 
@@ -61,6 +63,12 @@ pub trait Integrator: Send {
     /// Largest step [s] that is stable for a mode of angular frequency `omega` [1/s] damped at `rate` [1/s];
     /// infinite if every step is.
     fn stable_step(&self, omega: f64, rate: f64) -> f64;
+
+    /// Longest step [s] over which the places of contact may be taken as they were at its beginning. Where things may touch, longer
+    /// steps are divided, and contact is looked for in every part.
+    fn contact_step(&self) -> f64 {
+        f64::INFINITY
+    }
 
     /// Follows edits of the cloth.
     fn follow(&mut self, _touched: &Touched) {}

@@ -23,7 +23,7 @@ impl Integrator for Rk4 {
         "rk4"
     }
 
-    fn advance(&mut self, Motion { cloth, forces, contacts }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, contacts, .. }: Motion<'_>, h: f64) {
         let Self { force, x_stage, v_stage, x_sum, v_sum } = self;
         for buffer in [&mut *force, &mut *x_stage, &mut *v_stage, &mut *x_sum, &mut *v_sum] {
             buffer.resize(cloth.x.len(), Vec3::ZERO);

@@ -105,7 +105,7 @@ impl Integrator for SemiImplicit {
         "semi_implicit"
     }
 
-    fn advance(&mut self, Motion { cloth, forces, contacts }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, contacts, .. }: Motion<'_>, h: f64) {
         self.unsolved = None;
         self.kick(cloth, forces, 0.5 * h);
         add_scaled(&mut cloth.x, h, &cloth.v);

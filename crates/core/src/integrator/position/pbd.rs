@@ -94,7 +94,7 @@ impl Integrator for Pbd {
         "pbd"
     }
 
-    fn advance(&mut self, Motion { cloth, forces, contacts }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, contacts, .. }: Motion<'_>, h: f64) {
         let Self { settings, tables, shifts, load, order: edges, held } = self;
         let held_now = || cloth.inverse_mass.iter().map(|w| *w == 0.0);
         if tables.link(cloth, forces) || !held.iter().copied().eq(held_now()) {
@@ -128,6 +128,10 @@ impl Integrator for Pbd {
         }
         shifts.settle();
         shifts.end(cloth, h);
+    }
+
+    fn contact_step(&self) -> f64 {
+        super::CONTACT_STEP
     }
 
     fn stable_step(&self, _omega: f64, _rate: f64) -> f64 {

@@ -67,8 +67,9 @@ impl Integrator for Xpbd {
         "xpbd"
     }
 
-    fn advance(&mut self, Motion { cloth, forces, mut contacts }: Motion<'_>, h: f64) {
+    fn advance(&mut self, Motion { cloth, forces, mut contacts, share }: Motion<'_>, h: f64) {
         let XpbdSettings { substeps, iterations, levels: level_count } = self.settings;
+        let substeps = (f64::from(substeps.max(1)) * share).ceil() as u32;
         let Self { tables, levels, shifts, load, .. } = self;
         let changed = tables.link(cloth, forces);
         if level_count > 0 && (changed || !levels.fit(cloth)) {
@@ -76,11 +77,11 @@ impl Integrator for Xpbd {
         }
         load.resize(cloth.x.len(), Vec3::ZERO);
         forces.evaluate_part(false, cloth, &cloth.x, &cloth.v, load);
-        let part = h / f64::from(substeps.max(1));
+        let part = h / f64::from(substeps);
         shifts.begin(cloth, load, part);
         tables.begin(cloth, part);
         levels.begin(&cloth.x, part);
-        for substep in 0..substeps.max(1) {
+        for substep in 0..substeps {
             shifts.predict(substep == 0);
             tables.forget(iterations > 1);
             for iteration in 0..iterations.max(1) {
@@ -96,6 +97,10 @@ impl Integrator for Xpbd {
         }
         shifts.settle();
         shifts.end(cloth, h);
+    }
+
+    fn contact_step(&self) -> f64 {
+        super::CONTACT_STEP
     }
 
     fn stable_step(&self, _omega: f64, _rate: f64) -> f64 {
