@@ -153,6 +153,24 @@ fn a_ball_at_rest_stays_at_rest_for_a_minute() {
 }
 
 #[test]
+fn long_position_based_steps_keep_a_ball_in_its_sheet() {
+    // Steps of 1/60 s are divided, and contact is looked for in each part.
+    let laid = ball(0.06, Vec3::new(0.01, 0.1, 0.0), 0.1, Vec3::ZERO);
+    let simulation = scene(0.4, 0.0, -9.81, vec![laid], Box::<Xpbd>::default(), 1.0 / 60.0);
+    let c = simulation.cloth();
+    let border: Vec<NodeId> = c.mesh.nodes().filter(|&n| c.mesh.is_border_node(n)).collect();
+    let grip = Grip::still("frame", &border, c);
+    let mut simulation = simulation.grip(grip);
+    while simulation.time() < 5.0 {
+        simulation.step().unwrap();
+        let middle = simulation.bodies().middle(0);
+        let aside = f64::max(middle.x.abs(), middle.z.abs());
+        assert!(middle.y > -0.05 && middle.y < 0.11 && aside < 0.2, "{middle} at {} s", simulation.time());
+    }
+    assert_eq!(crossings(&simulation), 0);
+}
+
+#[test]
 fn threads_do_not_change_a_bit() {
     for (name, make, h) in all() {
         let hash = |threads: usize| {
