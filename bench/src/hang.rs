@@ -172,11 +172,11 @@ const RAPIER_SUBSTEPS: [usize; 3] = [4, 16, 64];
 /// Measures all and writes `hang.json`, `hang.md` and `hang.svg`.
 pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> {
     let mut rows = Vec::new();
-    let mut add = |row: Row| {
-        eprintln!("{}", line(&row));
-        rows.push(row);
-    };
     for &side in sizes {
+        let mut add = |row: Row| {
+            eprintln!("{}", line(&row));
+            rows.push(row);
+        };
         let sheet = Sheet::new(side as usize)?;
         let mut fine = [Strain::default(); 2];
         for model in [Model::Springs, Model::Membrane] {
@@ -202,8 +202,10 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
                 add(Row { model: "its own".into(), ..row(name, Model::Springs, &sheet, threads, measured, ours) });
             }
         }
+        // What is measured by now stays if the run is ended.
+        write(&rows, output)?;
     }
-    write(&rows, output)
+    Ok(())
 }
 
 fn all_threads() -> usize {
@@ -271,7 +273,6 @@ fn write(rows: &[Row], output: &Path) -> anyhow::Result<()> {
     };
     let head = "| engine | solver | model | nodes | threads | ms/frame | quickest tenth | p99 % | mean % | largest % | at the pins % | error p99 / mean / largest, points |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     let table: String = head.to_owned() + &rows.iter().map(|row| line(row) + "\n").collect::<String>();
-    print!("{table}");
     save("hang.json", serde_json::to_string_pretty(rows)? + "\n")?;
     save("hang.md", table)?;
     save("hang.svg", picture(rows)?)
