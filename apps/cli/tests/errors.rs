@@ -168,6 +168,31 @@ fn integrators() {
 }
 
 #[test]
+fn strength_by_direction() {
+    let mut page = Page::default();
+    let table = |rows: &str, model: &str| {
+        let criterion = format!("[tear.criterion.directional]\nstrengths = {rows}\n\n{model}");
+        strip("[tear.criterion.separation_tensor]\nstrength = 0.3\n", &criterion)
+    };
+    let mut refuse = |title: &str, rows: &str| page.refuse(title, table(rows, "[model.membrane]\n"));
+    refuse("no direction", "[]");
+    refuse("not in order", "[{ angle = 90, strength = 30 }, { angle = 0, strength = 20 }]");
+    refuse("a direction twice", "[{ angle = 0, strength = 30 }, { angle = 0, strength = 20 }]");
+    refuse("half a turn", "[{ angle = 0, strength = 30 }, { angle = 180, strength = 30 }]");
+    refuse("below zero degrees", "[{ angle = -45, strength = 30 }]");
+    refuse("strength below zero", "[{ angle = 0, strength = 30 }, { angle = 90, strength = -2 }]");
+    refuse("strength not a number", "[{ angle = 0, strength = nan }]");
+    refuse("unknown key of a direction", "[{ angel = 0, strength = 30 }]");
+    refuse("a number alone", "30.0");
+    page.refuse("stress of springs", table("[{ angle = 0, strength = 30 }]", ""));
+    // One direction alone means all.
+    let folder = Folder::new();
+    folder.write("strip.toml", table("[{ angle = 30, strength = 30 }]", "[model.membrane]\n"));
+    folder.succeed(&["check", "strip.toml"]);
+    insta::assert_snapshot!("strength_by_direction", page.0);
+}
+
+#[test]
 fn limits_of_tearing() {
     let mut page = Page::default();
     let mut refuse = |title: &str, from: &str, to: &str| {

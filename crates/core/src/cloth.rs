@@ -141,7 +141,9 @@ impl Cloth {
     /// Follows the edits in `log`, which `self.mesh` has gone through already. New nodes take place and velocity from
     /// the material point they are made at, so mass, momentum and the strain of every face stay as they were.
     pub fn follow(&mut self, log: &[Change]) {
-        for &change in log {
+        let moved = log.iter().any(|change| matches!(change, Change::NodeMoved { .. }));
+        let momentum = if moved { self.momentum(self.mesh.nodes().take(self.x.len())) } else { Vec3::ZERO };
+        for (k, &change) in log.iter().enumerate() {
             self.seams.follow(&change);
             match change {
                 Change::EdgeSplit { edge, rest, tail, head, at, node, spokes, .. } => {
@@ -166,12 +168,31 @@ impl Cloth {
                     }
                 }
                 Change::NodeSplit { node, copy } => self.add_node(copy, node, &[(node, 1.0)]),
+                Change::NodeMoved { node, corners, at } => {
+                    let mix = |column: &Column<NodeId, Vec3>| corners.iter().zip(at).map(|(&n, w)| column[n] * w).sum();
+                    (self.x[node], self.v[node]) = (mix(&self.x), mix(&self.v));
+                    for e in copies(node, &log[k..]).iter().flat_map(|&n| edges_at(&self.mesh, n)).collect::<Vec<_>>() {
+                        // Those that are made later in the log are woven then.
+                        if e.index() < self.woven.len() {
+                            self.weave(e, self.rest[e] / self.woven[e], self.torn[e]);
+                        }
+                    }
+                }
             }
         }
         self.move_weak_marks(log);
-        for n in Touched::by(&self.mesh, log).nodes {
-            self.weigh(n);
+        let touched = Touched::by(&self.mesh, log).nodes;
+        touched.iter().for_each(|&n| self.weigh(n));
+        if moved && !touched.iter().any(|&n| self.is_held(n)) {
+            // A node that has moved has other shares of its neighbours' mass; all together go on as fast as before.
+            let mass: f64 = touched.iter().map(|&n| self.mass[n]).sum();
+            let change = (momentum - self.momentum(self.mesh.nodes())) / mass;
+            touched.iter().for_each(|&n| self.v[n] += change);
         }
+    }
+
+    fn momentum(&self, nodes: impl Iterator<Item = NodeId>) -> Vec3 {
+        nodes.map(|n| self.v[n] * self.mass[n]).sum()
     }
 
     /// Both ends of an opened edge are weak if the lips still meet there: the tip of a tear. Where they part, nothing is
@@ -253,6 +274,23 @@ impl Cloth {
     }
 }
 
+/// A node, and those that were split from it in `log`.
+fn copies(node: NodeId, log: &[Change]) -> Vec<NodeId> {
+    let mut all = vec![node];
+    for change in log {
+        if let Change::NodeSplit { node, copy } = *change
+            && all.contains(&node)
+        {
+            all.push(copy);
+        }
+    }
+    all
+}
+
+fn edges_at(mesh: &Mesh, n: NodeId) -> impl Iterator<Item = EdgeId> + '_ {
+    crate::criterion::star(mesh, n).map(|(e, _)| e)
+}
+
 /// The elements whose stencil or rest values an edit may have changed, in order and without repeats.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Touched {
@@ -270,7 +308,7 @@ impl Touched {
     /// What the edits in `log` touched.
     pub fn by(mesh: &Mesh, log: &[Change]) -> Self {
         let mut nodes = Vec::new();
-        for change in log {
+        for (k, change) in log.iter().enumerate() {
             match *change {
                 Change::EdgeSplit { tail, head, node, faces, .. } => {
                     nodes.extend([tail, head, node]);
@@ -281,6 +319,10 @@ impl Touched {
                     nodes.extend([edge, lip].into_iter().flat_map(|e| mesh.edge_nodes(e)));
                 }
                 Change::NodeSplit { node, copy } => nodes.extend([node, copy]),
+                Change::NodeMoved { node, .. } => {
+                    let fans = copies(node, &log[k..]).into_iter().flat_map(|n| mesh.fan(n));
+                    nodes.extend(fans.flat_map(|c| mesh.face_nodes(c.face())));
+                }
             }
         }
         nodes.sort_unstable();
@@ -316,6 +358,40 @@ mod tests {
         });
         let [px, py, pz] = momentum.to_array();
         [cloth.mass.iter().sum(), px, py, pz, membrane.sum()]
+    }
+
+    #[test]
+    fn a_moved_node_stays_on_the_cloth_and_keeps_mass_momentum_and_flow() {
+        let mut cloth =
+            Cloth::flat(generate::irregular(Vec2::new(1.0, 0.7), 0.1, 1).unwrap(), 0.3, Placement::default());
+        for n in cloth.mesh.nodes() {
+            let p = cloth.x[n];
+            cloth.x[n] = Vec3::new(1.2 * p.x + 0.3, 0.9 * p.y + 0.1 * p.x, 0.3 * p.x - 0.2 * p.y);
+            cloth.v[n] = Vec3::new(p.y, -p.x * p.y, 1.0 + p.x);
+        }
+        cloth.rest.iter_mut().for_each(|rest| *rest *= 1.1);
+        let before = conserved(&cloth);
+        let inner: Vec<NodeId> = cloth.mesh.nodes().filter(|&n| !cloth.mesh.is_border_node(n)).collect();
+        for (k, &n) in inner.iter().enumerate() {
+            let uv = cloth.mesh.node_uv(n) + Vec2::new(0.012, if k % 2 == 0 { 0.01 } else { -0.015 });
+            let mut log = ChangeLog::new();
+            // Opened in the same log: its edges then belong to two nodes.
+            let edges: Vec<EdgeId> = edges_at(&cloth.mesh, n).step_by(2).take(2).collect();
+            if cloth.mesh.relocate(n, uv, &mut log) && k % 5 == 0 {
+                for e in edges {
+                    cloth.mesh.open_edge(e, &mut log);
+                }
+            }
+            cloth.follow(&log);
+        }
+        // The map from material to world is linear, so being on the cloth is strain that stays, of every face.
+        for (was, is) in before.iter().zip(conserved(&cloth)) {
+            assert!((was - is).abs() < 1e-11, "{was} became {is}");
+        }
+        for e in cloth.mesh.edges() {
+            assert!((cloth.woven[e] - cloth.mesh.edge_length(e)).abs() < 1e-15);
+            assert!((cloth.rest[e] / cloth.woven[e] - 1.1).abs() < 1e-12);
+        }
     }
 
     proptest! {

@@ -380,7 +380,7 @@ impl Simulation {
         watch.enter(Stage::Measure);
         let time = self.time() + since;
         let Some(tearing) = &mut self.tearing else { return false };
-        tearing.measure(&self.cloth, time);
+        tearing.measure(&self.cloth, &self.forces, time);
         !tearing.requests.is_empty()
     }
 
@@ -454,7 +454,7 @@ impl Simulation {
             self.bodies.set_pose(b, state.pose);
             self.bodies.set_velocity(b, state.velocity, state.spin);
         }
-        self.tearing.as_mut().map_or(1.0, |tearing| tearing.keep_earliest(&self.cloth))
+        self.tearing.as_mut().map_or(1.0, |tearing| tearing.keep_earliest(&self.cloth, &self.forces))
     }
 
     fn check(&self, stage: Stage) -> Result<(), StepError> {

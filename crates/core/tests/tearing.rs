@@ -7,7 +7,7 @@ use ripstop::integrator::{Implicit, ImplicitSettings, Rk4};
 use ripstop::math::{atan2, sin_cos};
 use ripstop::mesh::{Mesh, NodeId, generate, pieces};
 use ripstop::model::{Surroundings, membrane, springs};
-use ripstop::opening::{Halve, Onward, Opening, Plane, Snap};
+use ripstop::opening::{Halve, Onward, Opening, Plane, Snap, Through};
 use ripstop::potential::Elasticity;
 use ripstop::tear::{Cause, Event, HandTear, Policy, Tearing};
 use ripstop::{Cloth, Fabric, Grip, Key, Placement, Simulation, Vec2, Vec3};
@@ -18,8 +18,9 @@ fn criteria(strength: f64) -> [Box<dyn Criterion>; 2] {
     [Box::new(SeparationTensor::new(strength, Form::Normalised)), Box::new(EdgeStrain { strength })]
 }
 
-fn openings(cloth: &Cloth) -> [Box<dyn Opening>; 4] {
-    [Box::new(Snap), Box::new(Plane), Box::new(Onward), Box::new(Halve::of(cloth))]
+fn openings(cloth: &Cloth) -> [Box<dyn Opening>; 5] {
+    let (halve, through) = (Halve::of(cloth), Through::of(cloth));
+    [Box::new(Snap), Box::new(Plane), Box::new(Onward), Box::new(halve), Box::new(through)]
 }
 
 /// A simulation of springs alone, with half the step that is stable for sure.
@@ -72,14 +73,14 @@ fn pulled_strip(criterion: Box<dyn Criterion>, opening: usize, policy: Policy) -
     tearing.policy = policy;
     let [held, pulled] = grips;
     // Halves are shorter than the edges that the step was made for.
-    let share = if tearing.opening.name() == "halve" { Halve::STEP } else { 0.5 };
+    let share = if ["halve", "through"].contains(&tearing.opening.name()) { Halve::STEP } else { 0.5 };
     simulate_by(share, cloth, &fabric).grip(held).grip(pulled).tearing(tearing)
 }
 
 #[test]
 fn a_strip_tears_across_the_pull_by_any_criterion_opening_and_policy() {
     for policy in POLICIES {
-        for opening in 0..4 {
+        for opening in 0..5 {
             for criterion in criteria(0.2) {
                 let mut simulation = pulled_strip(criterion, opening, policy);
                 let by = simulation.tears_by().unwrap();

@@ -56,6 +56,16 @@ pub enum Change {
         /// New node at the same place.
         copy: NodeId,
     },
+    /// `node` moved within the material, to the point that had weights `at` in the old face with these `corners`, of which it is
+    /// the first.
+    NodeMoved {
+        /// The node.
+        node: NodeId,
+        /// Nodes of the face in which it is now, as the face was before.
+        corners: [NodeId; 3],
+        /// Barycentric weights of the new place in it.
+        at: [f64; 3],
+    },
 }
 
 /// Changes in the order in which they happened.

@@ -1,4 +1,4 @@
-//! The verbs: all tear methods and tools are made of these three.
+//! The verbs: all tear methods and tools are made of these.
 
 use crate::{Change, ChangeLog, CornerId, EdgeId, FaceId, Id, Mesh, NodeId, Vec2};
 
@@ -145,7 +145,16 @@ impl Mesh {
     /// [`LEAST_HEIGHT`] of its longest side, unless it was worse before), and their area together stays, so that the border is kept.
     /// Returns whether it moved. For meshes that are not in use yet: it is no edit that tables could follow.
     pub fn slide(&mut self, node: NodeId, uv: Vec2) -> bool {
-        let fan: Vec<CornerId> = self.fan(node).collect();
+        let may = self.may_slide(node, uv);
+        if may {
+            let fan: Vec<CornerId> = self.fan(node).collect();
+            fan.iter().for_each(|&c| self.corner_uv[c] = uv);
+        }
+        may
+    }
+
+    /// True if [`slide`](Self::slide) would move the node.
+    pub fn may_slide(&self, node: NodeId, uv: Vec2) -> bool {
         let first = self.node_uv(node);
         let area = |points: [Vec2; 3]| 0.5 * (points[1] - points[0]).perp_dot(points[2] - points[0]);
         let height = |points: [Vec2; 3]| {
@@ -153,7 +162,7 @@ impl Mesh {
             2.0 * area(points) / longest
         };
         let (mut before, mut after) = (0.0, 0.0);
-        for &c in &fan {
+        for c in self.fan(node) {
             let was = [c, c.next(), c.prev()].map(|c| self.uv(c));
             let is = [uv, was[1], was[2]];
             // A node with several places in the material is on the border of a patch.
@@ -163,11 +172,25 @@ impl Mesh {
             before += area(was);
             after += area(is);
         }
-        if (after - before).abs() > 1e-9 * before.abs() {
-            return false;
+        (after - before).abs() <= 1e-9 * before.abs()
+    }
+
+    /// Moves an inner node within the material [m] as [`slide`](Self::slide) does, as an edit that tables can follow. Returns whether it moved.
+    pub fn relocate(&mut self, node: NodeId, uv: Vec2, log: &mut ChangeLog) -> bool {
+        let inside = self.fan(node).find_map(|c| {
+            let [p, b, d] = [c, c.next(), c.prev()].map(|c| self.uv(c));
+            let area = (b - p).perp_dot(d - p);
+            let (to_b, to_d) = ((uv - p).perp_dot(d - p) / area, (b - p).perp_dot(uv - p) / area);
+            let at = [1.0 - to_b - to_d, to_b, to_d];
+            let corners = [c, c.next(), c.prev()].map(|c| self.node(c));
+            at.iter().all(|&w| w > -1e-12).then_some(Change::NodeMoved { node, corners, at })
+        });
+        let Some(change) = inside.filter(|_| !self.is_border_node(node)) else { return false };
+        let moved = self.slide(node, uv);
+        if moved {
+            log.push(change);
         }
-        fan.iter().for_each(|&c| self.corner_uv[c] = uv);
-        true
+        moved
     }
 
     fn push_face(&mut self, nodes: [NodeId; 3], uv: [Vec2; 3]) -> FaceId {
@@ -205,6 +228,24 @@ impl Mesh {
 mod tests {
     use super::*;
     use crate::generate;
+
+    #[test]
+    fn a_relocated_node_says_where_it_has_gone() {
+        let mut mesh = generate::irregular(Vec2::ONE, 0.2, 3).unwrap();
+        let inner = mesh.nodes().find(|&n| !mesh.is_border_node(n)).unwrap();
+        let old: Vec<Vec2> = mesh.nodes().map(|n| mesh.node_uv(n)).collect();
+        let mut log = ChangeLog::new();
+        let to = old[inner.index()] + Vec2::new(0.013, -0.008);
+        assert!(mesh.relocate(inner, to, &mut log));
+        let [Change::NodeMoved { node, corners, at }] = log[..] else { panic!("one change") };
+        assert_eq!((node, corners[0], mesh.node_uv(inner)), (inner, inner, to));
+        let mixed: Vec2 = corners.iter().zip(at).map(|(n, w)| old[n.index()] * w).sum();
+        assert!(mixed.distance(to) < 1e-15);
+        mesh.check().unwrap();
+        let border = mesh.nodes().find(|&n| mesh.is_border_node(n)).unwrap();
+        assert!(!mesh.relocate(border, mesh.node_uv(border), &mut log) && log.len() == 1);
+        assert!(!mesh.relocate(inner, to + Vec2::splat(3.0), &mut log) && log.len() == 1);
+    }
 
     #[test]
     fn a_node_slides_only_where_its_faces_stay_sound() {

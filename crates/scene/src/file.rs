@@ -4,7 +4,7 @@
 //! `v` along the warp. Kinds of things are chosen by the name of a table (`[integrator.rk4]`).
 
 use crate::expect::Expect;
-use ripstop::criterion::Form;
+use ripstop::criterion::{Direction, Form};
 use ripstop::fabric::{ElasticityKind, Strength};
 use ripstop::integrator::{ImplicitSettings, PbdSettings, SemiImplicitSettings, XpbdSettings};
 use ripstop::plastic::Plasticity;
@@ -541,7 +541,7 @@ pub struct Hem {
 }
 
 /// `[tear.criterion.…]`
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CriterionKind {
     /// Separation tensor of the edges at a node.
@@ -557,16 +557,11 @@ pub enum CriterionKind {
         /// Strain at which cloth tears.
         strength: f64,
     },
-}
-
-impl CriterionKind {
-    /// Name of its table, and its strength.
-    pub fn strength(&self) -> (&'static str, f64) {
-        match *self {
-            Self::SeparationTensor { strength, .. } => ("separation_tensor", strength),
-            Self::EdgeStrain { strength } => ("edge_strain", strength),
-        }
-    }
+    /// Stress of faces against strength by direction.
+    Directional {
+        /// What cloth holds along lines in some directions.
+        strengths: Vec<Direction>,
+    },
 }
 
 /// `opening = …`
@@ -582,6 +577,8 @@ pub enum OpeningKind {
     Onward,
     /// By splitting edges in the middle, and on from tips along existing edges.
     Halve,
+    /// Through triangles, along the line itself.
+    Through,
 }
 
 /// `[tear.map]`

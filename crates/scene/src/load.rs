@@ -10,7 +10,7 @@ use ripstop::grip::{Grip, Key};
 use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiImplicit, Xpbd};
 use ripstop::mesh::{Column, FaceId, Id, Mesh, MeshError, NodeId, generate, pieces};
 use ripstop::model::Surroundings;
-use ripstop::opening::{Halve, Onward, Opening, Plane, Snap};
+use ripstop::opening::{Halve, Onward, Opening, Plane, Snap, Through};
 use ripstop::tear::{Coherence, HandTear, Hem, Resistance, StrengthMap, Tearing};
 use ripstop::{Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
@@ -101,8 +101,11 @@ impl Scene {
         for hand in &self.hand {
             simulation = simulation.tear_by_hand(HandTear { time: hand.t, path: hand.path.clone() });
         }
-        let shrink =
-            if self.tear.as_ref().is_some_and(|t| matches!(t.opening, OpeningKind::Halve)) { Halve::STEP } else { 1.0 };
+        let shrink = match self.tear.as_ref().map(|tear| tear.opening) {
+            Some(OpeningKind::Halve) => Halve::STEP,
+            Some(OpeningKind::Through) => Through::STEP,
+            _ => 1.0,
+        };
         let mut warnings = stable(source, name, h, shrink * simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
         let untangled = simulation.untangle();
@@ -199,12 +202,17 @@ impl Scene {
             OpeningKind::Plane => Box::new(Plane),
             OpeningKind::Onward => Box::new(Onward),
             OpeningKind::Halve => Box::new(Halve::of(cloth)),
+            OpeningKind::Through => Box::new(Through::of(cloth)),
         };
-        let criterion: Box<dyn criterion::Criterion> = match tear.criterion {
+        let criterion: Box<dyn criterion::Criterion> = match &tear.criterion {
             CriterionKind::SeparationTensor { strength, form } => {
-                Box::new(criterion::SeparationTensor::new(strength, form))
+                Box::new(criterion::SeparationTensor::new(*strength, *form))
             }
-            CriterionKind::EdgeStrain { strength } => Box::new(criterion::EdgeStrain { strength }),
+            CriterionKind::EdgeStrain { strength } => Box::new(criterion::EdgeStrain { strength: *strength }),
+            CriterionKind::Directional { strengths } => {
+                let strengths = criterion::Strengths::new(strengths).expect("validated");
+                Box::new(criterion::Directional::new(strengths))
+            }
         };
         let map = tear.map.as_ref().map(|map| strength_map(source, map, bounds)).transpose()?;
         let mut tearing = Tearing::boxed(criterion, opening);

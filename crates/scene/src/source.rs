@@ -275,7 +275,7 @@ fn plain(text: &str) -> String {
 const TABLES: [(&str, &str); 3] = [
     ("time", "[time]"),
     ("cloth", "[cloth.grid], [cloth.irregular] or [cloth.obj]"),
-    ("criterion", "[tear.criterion.separation_tensor] or [tear.criterion.edge_strain]"),
+    ("criterion", "[tear.criterion.separation_tensor], [tear.criterion.edge_strain] or [tear.criterion.directional]"),
 ];
 
 /// Lists of fixed length, with the lengths of the list and of the lists in it; zero is any. (Serde stops reading a

@@ -1,8 +1,9 @@
 //! Values that can't be: found before anything is built, and told with their line.
 
 use crate::error::{SceneError, suggest};
-use crate::file::{ClothKind, GripKey, IntegratorKind, ModelKind, Scene};
+use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, ModelKind, Scene};
 use crate::source::Source;
+use ripstop::criterion::{Direction, Strengths};
 use ripstop::tear::Policy;
 use ripstop::{Fabric, Vec3};
 
@@ -190,10 +191,30 @@ impl Scene {
         Ok(())
     }
 
+    fn validate_directional(&self, source: &Source, strengths: &[Direction]) -> Checked {
+        let table = ["tear", "criterion", "directional"];
+        if let ModelKind::Springs { .. } = self.model {
+            let cause = "`directional` looks at the stress of faces, and springs have none";
+            return Err(source.fault(&table, cause, "add [model.membrane], or use another criterion"));
+        }
+        let Err((row, key, cause)) = Strengths::new(strengths) else { return Ok(()) };
+        let row = row.to_string();
+        let path: Vec<&str> = table.into_iter().chain(["strengths", &row, key]).collect();
+        let path = if key.is_empty() { &path[..4] } else { &path };
+        let advice = "give { angle, strength } for lines from 0 to below 180 degrees, in order, each once; \
+                      one direction alone means the same strength in all";
+        Err(source.fault(path, cause, advice))
+    }
+
     fn validate_tear(&self, source: &Source) -> Checked {
         if let Some(tear) = &self.tear {
-            let (name, strength) = tear.criterion.strength();
-            positive(source, &["tear", "criterion", name, "strength"], strength, "strain")?;
+            let strength =
+                |name, strength| positive(source, &["tear", "criterion", name, "strength"], strength, "strain");
+            match &tear.criterion {
+                CriterionKind::SeparationTensor { strength: s, .. } => strength("separation_tensor", *s)?,
+                CriterionKind::EdgeStrain { strength: s } => strength("edge_strain", *s)?,
+                CriterionKind::Directional { strengths } => self.validate_directional(source, strengths)?,
+            }
             share(source, &["tear", "weave"], tear.weave)?;
             positive(source, &["tear", "weak"], tear.weak, "relative strength")?;
             if tear.per_step == Some(0) {

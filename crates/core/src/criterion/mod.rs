@@ -5,16 +5,18 @@
 //!
 //! To add one: a file here with an `impl Criterion`, and its arm in the scene reader.
 
+mod directional;
 mod edge_strain;
 mod separation_tensor;
 
+pub use directional::{Direction, Directional, Sectors, Strengths};
 pub use edge_strain::EdgeStrain;
 pub use separation_tensor::{Form, GATE, SeparationTensor, separation, star};
 
 use crate::cloth::{Cloth, Touched};
 use crate::math::Vec2;
 use crate::tear::{Fields, Request, Resistance};
-use ripstop_mesh::NodeId;
+use ripstop_mesh::{Column, NodeId};
 
 /// What a criterion may look at.
 #[derive(Clone, Copy)]
@@ -42,10 +44,36 @@ impl View<'_> {
     }
 }
 
+/// Nodes that were looked at in this round, without clearing a table between rounds.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    round: u32,
+    last: Column<NodeId, u32>,
+}
+
+impl Seen {
+    /// A new round over so many nodes.
+    fn begin(&mut self, nodes: usize) {
+        self.round = self.round.wrapping_add(1);
+        self.last.grow(nodes, 0);
+    }
+
+    /// True when a node is met for the first time in a round.
+    #[inline]
+    fn is_new(&mut self, n: NodeId) -> bool {
+        std::mem::replace(&mut self.last[n], self.round) != self.round
+    }
+}
+
 /// A rule for when and where cloth tears.
 pub trait Criterion: Send {
     /// Name in scenes and events.
     fn name(&self) -> &'static str;
+
+    /// True if it looks at [`Fields::face_stress`], which models without faces that resist don't have.
+    fn wants_stress(&self) -> bool {
+        false
+    }
 
     /// Adds a request for every place where ω > 1.
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>);

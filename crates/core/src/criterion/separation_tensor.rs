@@ -31,7 +31,7 @@
 //!
 //! Limits: nodes on the border of a patch of material coordinates see edges from both patches as if they were one.
 
-use super::{Criterion, View};
+use super::{Criterion, Seen, View};
 use crate::cloth::{Cloth, Touched};
 use crate::math::{Sym2, Vec2};
 use crate::tear::{Part, Request};
@@ -110,13 +110,6 @@ fn green(strain: f64) -> f64 {
     strain + 0.5 * strain * strain
 }
 
-/// Nodes that were looked at in this round, without clearing a table between rounds.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    round: u32,
-    last: Column<NodeId, u32>,
-}
-
 /// A node is looked at closely if one of its edges reaches this share of the least strength: in a uniform strain every star
 /// whose directions are at most 78° apart has an edge with cos² 39° = 0.6 of it. (Four edges at right angles can have as
 /// little as half; their neighbours see it.) The raw form is up to ten times the strain in stars of twenty edges.
@@ -153,15 +146,13 @@ impl Criterion for SeparationTensor {
         if view.fields.largest_edge_strain < gate {
             return;
         }
-        self.seen.round = self.seen.round.wrapping_add(1);
-        self.seen.last.grow(view.cloth.mesh.node_count(), 0);
+        self.seen.begin(view.cloth.mesh.node_count());
         if self.form == Form::Normalised {
             self.fits.extend_to(view.cloth.mesh.node_count(), |n| Fit::of(view.cloth, n));
         }
         for e in view.cloth.mesh.edges().filter(|&e| view.fields.edge_strain[e] > gate) {
             for n in view.cloth.mesh.edge_nodes(e) {
-                let seen = std::mem::replace(&mut self.seen.last[n], self.seen.round) == self.seen.round;
-                if !seen && self.may_part(view, n) && view.can_part(n) {
+                if self.seen.is_new(n) && self.may_part(view, n) && view.can_part(n) {
                     requests.extend(self.request(view, n).filter(|request| request.ratio() > 1.0));
                 }
             }

@@ -20,32 +20,23 @@
 //!
 //! Source: Önal & İşler 2013 §3.2.1, Figs. 3–4. Deviations: the bound on the move, which the paper leaves open, and that on slivers.
 
-use super::{Opening, onward, open_all};
+use super::{Opening, Shape, onward, open_all};
 use crate::cloth::Cloth;
 use crate::criterion::star;
 use crate::math::{Vec2, Vec3};
 use crate::tear::Part;
-use ripstop_mesh::{Change, ChangeLog, CornerId, EdgeId, Mesh, NodeId};
+use ripstop_mesh::{Change, ChangeLog, EdgeId, NodeId};
 
 /// Splits edges in the middle.
 #[derive(Clone, Copy, Debug)]
 pub struct Halve {
-    /// Cosine of the smallest angle that a split may leave.
-    least_angle: f64,
-    /// Shortest edge that a split may leave [m].
-    least_length: f64,
+    shape: Shape,
 }
-
-/// Smallest angle that a split may leave [degrees]: that of a right-angled isosceles triangle split twice, by a little.
-const LEAST_ANGLE: f64 = 10.0;
-/// Shortest edge over the mean edge of the cloth as it was at the start.
-const LEAST_SHARE: f64 = 0.35;
 
 impl Halve {
     /// For a cloth as it is at the start.
     pub fn of(cloth: &Cloth) -> Self {
-        let mean = cloth.woven.iter().sum::<f64>() / cloth.woven.len() as f64;
-        Self { least_angle: crate::math::sin_cos(LEAST_ANGLE.to_radians()).1, least_length: LEAST_SHARE * mean }
+        Self { shape: Shape::of(cloth) }
     }
 
     /// What the stable step of an explicit integrator may shrink to, over what it is at the start: edges get shorter, and nodes lighter.
@@ -58,29 +49,8 @@ impl Halve {
         }
         let along = |d: Vec2| d.normalize_or_zero().dot(part.pull).abs();
         let (e, _) = star(&cloth.mesh, part.node).max_by(|a, b| along(a.1).total_cmp(&along(b.1)))?;
-        self.may_split(&cloth.mesh, e).then_some(e)
+        self.shape.may_split(&cloth.mesh, e, 0.5).then_some(e)
     }
-
-    fn may_split(&self, mesh: &Mesh, e: EdgeId) -> bool {
-        let c = mesh.edge_corner(e);
-        let well_shaped = |c: CornerId| {
-            let [a, b, o] = [c, c.next(), c.prev()].map(|c| mesh.uv(c));
-            let m = (a + b) * 0.5;
-            let sharp = largest_cosine([a, m, o]).max(largest_cosine([m, b, o])) > self.least_angle;
-            !sharp && m.distance(o) >= self.least_length
-        };
-        let mut sides = [Some(c), mesh.twin(c)].into_iter().flatten();
-        0.5 * mesh.edge_length(e) >= self.least_length && sides.all(well_shaped)
-    }
-}
-
-/// Cosine of a triangle's smallest angle.
-fn largest_cosine(p: [Vec2; 3]) -> f64 {
-    let cosine = |k: usize| {
-        let (a, b) = (p[(k + 1) % 3] - p[k], p[(k + 2) % 3] - p[k]);
-        a.dot(b) / (a.length() * b.length())
-    };
-    (0..3).map(cosine).fold(-1.0, f64::max)
 }
 
 impl Opening for Halve {
@@ -143,10 +113,10 @@ fn shorten(cloth: &mut Cloth, half: EdgeId, end: NodeId, middle: NodeId, ratio: 
 
 #[cfg(test)]
 mod tests {
-    use super::super::sheet;
+    use super::super::{largest_cosine, sheet};
     use super::*;
     use crate::potential::{ElementSet, Potential, Stretch};
-    use ripstop_mesh::generate;
+    use ripstop_mesh::{Mesh, generate};
 
     fn stretched() -> (Cloth, Part) {
         let mesh = generate::irregular(Vec2::ONE, 0.1, 5).unwrap();
@@ -242,8 +212,8 @@ mod tests {
         }
         let end = smallest(&cloth.mesh);
         assert!(splits > 100, "{splits} splits");
-        assert!(end <= start.max(halve.least_angle), "cosine {start} became {end}");
+        assert!(end <= start.max(halve.shape.least_angle), "cosine {start} became {end}");
         let short = cloth.mesh.edges().map(|e| cloth.mesh.edge_length(e)).fold(f64::INFINITY, f64::min);
-        assert!(short >= shortest.min(halve.least_length), "an edge of {short} m");
+        assert!(short >= shortest.min(halve.shape.least_length), "an edge of {short} m");
     }
 }

@@ -10,6 +10,7 @@ mod onward;
 mod path;
 mod plane;
 mod snap;
+mod through;
 
 pub use halve::Halve;
 pub use onward::Onward;
@@ -17,11 +18,12 @@ pub use path::{nearest as nearest_node, open_path};
 pub(crate) use path::{nearest_on_line, way};
 pub use plane::Plane;
 pub use snap::Snap;
+pub use through::Through;
 
 use crate::cloth::Cloth;
 use crate::math::Vec2;
 use crate::tear::Part;
-use ripstop_mesh::{Change, ChangeLog, CornerId, EdgeId, Mesh};
+use ripstop_mesh::{Change, ChangeLog, CornerId, EdgeId, Mesh, NodeId};
 use smallvec::SmallVec;
 
 /// The edges that one opening opens: two inside, one on the border, seldom more.
@@ -48,6 +50,60 @@ fn open_all(cloth: &mut Cloth, edges: Edges, log: &mut ChangeLog) {
     for e in edges {
         cloth.mesh.open_edge(e, log);
     }
+}
+
+/// What divided triangles may become.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    /// Cosine of the smallest angle.
+    least_angle: f64,
+    /// Shortest edge [m].
+    least_length: f64,
+}
+
+/// Smallest angle that a split may leave [degrees]: that of a right-angled isosceles triangle split twice, by a little.
+const LEAST_ANGLE: f64 = 10.0;
+/// Shortest edge over the mean edge of the cloth as it was at the start.
+const LEAST_SHARE: f64 = 0.35;
+
+impl Shape {
+    /// For a cloth as it is at the start.
+    fn of(cloth: &Cloth) -> Self {
+        let least_angle = crate::math::sin_cos(LEAST_ANGLE.to_radians()).1;
+        Self { least_angle, least_length: LEAST_SHARE * cloth.mean_edge() }
+    }
+
+    /// True if an edge may be divided at this share of its length.
+    fn may_split(&self, mesh: &Mesh, e: EdgeId, at: f64) -> bool {
+        let c = mesh.edge_corner(e);
+        let well_shaped = |(c, at): (CornerId, f64)| {
+            let [a, b, o] = [c, c.next(), c.prev()].map(|c| mesh.uv(c));
+            let m = a.lerp(b, at);
+            let sharp = largest_cosine([a, m, o]).max(largest_cosine([m, b, o])) > self.least_angle;
+            !sharp && m.distance(o) >= self.least_length
+        };
+        let mut sides = [Some((c, at)), mesh.twin(c).map(|d| (d, 1.0 - at))].into_iter().flatten();
+        at.min(1.0 - at) * mesh.edge_length(e) >= self.least_length && sides.all(well_shaped)
+    }
+
+    /// True if no face at a node gets a smaller angle than it may by moving the node to `uv`, unless it has a smaller one already.
+    fn may_move(&self, mesh: &Mesh, n: NodeId, uv: Vec2) -> bool {
+        mesh.fan(n).all(|c| {
+            let was = [c, c.next(), c.prev()].map(|c| mesh.uv(c));
+            let short = [was[1], was[2]].into_iter().map(|p| (p.distance(uv), p.distance(was[0])));
+            largest_cosine([uv, was[1], was[2]]) <= self.least_angle.max(largest_cosine(was))
+                && short.into_iter().all(|(is, was)| is >= self.least_length.min(was))
+        })
+    }
+}
+
+/// Cosine of a triangle's smallest angle.
+fn largest_cosine(p: [Vec2; 3]) -> f64 {
+    let cosine = |k: usize| {
+        let (a, b) = (p[(k + 1) % 3] - p[k], p[(k + 2) % 3] - p[k]);
+        a.dot(b) / (a.length() * b.length())
+    };
+    (0..3).map(cosine).fold(-1.0, f64::max)
 }
 
 /// Direction from a node to the middle of its corner's face, in the material.

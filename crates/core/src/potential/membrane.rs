@@ -154,6 +154,7 @@ impl<L: Law> Element<3, 9> for Membrane<L> {
     type Key = FaceId;
     const NAME: &'static str = "membrane";
     const STIFF: bool = true;
+    const STRESSED: bool = true;
 
     fn row(&self, cloth: &Cloth, f: FaceId) -> Option<Row<3, 9>> {
         let uv = cloth.mesh.face_uv(f);
@@ -186,6 +187,14 @@ impl<L: Law> Element<3, 9> for Membrane<L> {
         let strain = strain(rest, u, v);
         let stress = self.elasticity.at(strain).stress(strain);
         0.5 * rest[4] * (stress[0] * strain[0] + stress[1] * strain[1] + stress[2] * strain[2])
+    }
+
+    #[inline(always)]
+    fn stress(&self, rest: &Sheet, x: &[Vec3; 3]) -> Sym2 {
+        let (u, v) = threads(&weights(rest), x);
+        let strain = strain(rest, u, v);
+        let [xx, yy, xy] = self.elasticity.at(strain).stress(strain);
+        Sym2 { xx, xy, yy }
     }
 
     #[inline(always)]

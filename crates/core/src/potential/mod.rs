@@ -33,7 +33,7 @@ pub use shear::Shear;
 pub use stretch::Stretch;
 
 use crate::cloth::{Cloth, Touched};
-use crate::math::Vec3;
+use crate::math::{Sym2, Vec3};
 use crate::sparse::{BlockMatrix, Pattern, Rows};
 
 /// A source of force.
@@ -46,6 +46,9 @@ pub trait Potential: Send + Sync {
 
     /// Adds the force on every node [N], for positions `x` and velocities `v` of the nodes of `cloth`.
     fn add_force(&mut self, cloth: &Cloth, x: &[Vec3], v: &[Vec3], scratch: &mut Scratch, force: &mut [Vec3]);
+
+    /// Adds the elastic stress of every face at positions `x` [N/m], in the material; nothing if there are no faces with stress.
+    fn add_stress(&self, _x: &[Vec3], _stress: &mut [Sym2]) {}
 
     /// Follows edits of the cloth and changes of rest values.
     fn follow(&mut self, _cloth: &Cloth, _touched: &Touched) {}

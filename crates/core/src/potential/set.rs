@@ -4,7 +4,7 @@ use super::{Batch, Constraint, Place, Potential, Scratch, Shift, Spring, widen};
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
 use crate::lists::Lists;
-use crate::math::{Mat3, Vec3, inverse_or_zero};
+use crate::math::{Mat3, Sym2, Vec3, inverse_or_zero};
 use crate::parallel;
 use crate::sparse::{Pattern, Rows, TRANSPOSED};
 use ripstop_mesh::{EdgeId, FaceId, Id, Mesh, NodeId};
@@ -30,6 +30,14 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
 
     /// Force on each node [N]; damping included.
     fn force(&self, rest: &[f64; R], x: &[Vec3; N], v: &[Vec3; N]) -> [Vec3; N];
+
+    /// Elements are faces and have a [`stress`](Self::stress).
+    const STRESSED: bool = false;
+
+    /// Elastic stress [N/m], in the material.
+    fn stress(&self, _rest: &[f64; R], _x: &[Vec3; N]) -> Sym2 {
+        Sym2::default()
+    }
 
     /// The force answers to position or damps: it has a [`tangent`](Self::tangent), and implicit integrators take it at
     /// the end of the step. Where this is false (loads) they take it at the beginning.
@@ -424,6 +432,18 @@ fn put(lanes: &mut [Lanes; 3], lane: usize, vector: Vec3) {
 impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<N, R, E> {
     fn name(&self) -> &'static str {
         E::NAME
+    }
+
+    fn add_stress(&self, x: &[Vec3], stress: &mut [Sym2]) {
+        if !E::STRESSED {
+            return;
+        }
+        parallel::for_each(stress, |row, stress| {
+            if let Some((nodes, rest)) = self.blocks[row / LANES].row(row % LANES) {
+                let at: [Vec3; N] = std::array::from_fn(|k| x[nodes[k]]);
+                *stress = *stress + self.element.stress(&rest, &at);
+            }
+        });
     }
 
     fn energy(&self, cloth: &Cloth) -> f64 {

@@ -66,11 +66,17 @@ pub struct Event {
     pub cause: Cause,
 }
 
-/// Where a node is. Those that `log` made have no position yet: they are where the node they were copied from is, or on the edge or face
+/// Where a node is, or will be if `log` moves it. Those that `log` made have no position yet: they are where the node they were copied from is, or on the edge or face
 /// they were made in.
 fn place(cloth: &Cloth, log: &[Change], n: NodeId) -> Vec3 {
     if let Some(x) = cloth.x.get(n.0 as usize) {
-        return *x;
+        let moved = log.iter().find_map(|change| match *change {
+            Change::NodeMoved { node, corners, at } if node == n => {
+                Some(corners.iter().zip(at).map(|(&corner, share)| cloth.x[corner] * share).sum())
+            }
+            _ => None,
+        });
+        return moved.unwrap_or(*x);
     }
     let at = |n: NodeId| place(cloth, log, n);
     let made = log.iter().find_map(|change| match *change {

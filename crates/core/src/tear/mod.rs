@@ -14,11 +14,12 @@ pub use seam::{Seam, Seams, Unpick};
 
 use crate::cloth::{Cloth, Touched};
 use crate::criterion::{Criterion, View};
-use crate::math::Vec2;
+use crate::math::{Sym2, Vec2};
 use crate::opening::{Opening, open_path};
 use crate::parallel;
+use crate::potential::Forces;
 use coherence::Budget;
-use ripstop_mesh::{Change, ChangeLog, Column, EdgeId, Id, NodeId};
+use ripstop_mesh::{Change, ChangeLog, Column, EdgeId, FaceId, Id, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -96,11 +97,22 @@ pub struct Fields {
     pub edge_strain: Column<EdgeId, f64>,
     /// Largest of all edges.
     pub largest_edge_strain: f64,
+    /// Stress of every face [N/m] (second Piola-Kirchhoff, elastic); no rows unless the criterion
+    /// [wants](Criterion::wants_stress) it.
+    pub face_stress: Column<FaceId, Sym2>,
     /// Ends of every edge and one over its woven length [1/m], side by side for speed.
     spans: Column<EdgeId, (NodeId, NodeId, f64)>,
 }
 
 impl Fields {
+    /// All fields of a cloth, stress included.
+    pub fn of(cloth: &Cloth, forces: &Forces) -> Self {
+        let mut fields = Self::default();
+        fields.follow(cloth, &Touched::default());
+        fields.measure(cloth, forces, true);
+        fields
+    }
+
     /// Follows edits of the cloth.
     fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
         let span = |e: EdgeId| {
@@ -115,8 +127,13 @@ impl Fields {
         self.edge_strain.grow(self.spans.len(), 0.0);
     }
 
-    /// Measures `cloth`.
-    fn measure(&mut self, cloth: &Cloth) {
+    /// Measures `cloth`, and its stress if that is wanted.
+    fn measure(&mut self, cloth: &Cloth, forces: &Forces, stress: bool) {
+        if stress {
+            self.face_stress.grow(cloth.mesh.face_count(), Sym2::default());
+            self.face_stress.fill(Sym2::default());
+            forces.potentials.iter().for_each(|potential| potential.add_stress(&cloth.x, &mut self.face_stress));
+        }
         let (spans, x) = (&self.spans, &cloth.x);
         parallel::for_each(&mut self.edge_strain, |i, strain| {
             let (a, b, inverse) = spans[EdgeId::new(i)];
@@ -198,8 +215,8 @@ impl Tearing {
     }
 
     /// Measures the fields at `time` [s] and collects the requests that may be met, most urgent first.
-    pub(crate) fn measure(&mut self, cloth: &Cloth, time: f64) {
-        self.fields.measure(cloth);
+    pub(crate) fn measure(&mut self, cloth: &Cloth, forces: &Forces, time: f64) {
+        self.fields.measure(cloth, forces, self.criterion.wants_stress());
         self.requests.clear();
         if !self.budget.is_left(&self.coherence) {
             return;
@@ -220,8 +237,8 @@ impl Tearing {
 
     /// For every request the share of the step, from the state `cloth` in which it began, at which its ratio passes one;
     /// keeps only the earliest request and returns its share.
-    pub(crate) fn keep_earliest(&mut self, cloth: &Cloth) -> f64 {
-        self.fields.measure(cloth);
+    pub(crate) fn keep_earliest(&mut self, cloth: &Cloth, forces: &Forces) -> f64 {
+        self.fields.measure(cloth, forces, self.criterion.wants_stress());
         let view = View { cloth, fields: &self.fields, resistance: &self.resistance };
         let share = |request: &Request| {
             let (start, end) = (self.criterion.ratio(view, request), request.ratio());

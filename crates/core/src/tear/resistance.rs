@@ -151,14 +151,21 @@ impl Resistance {
         if self.map.is_none() && self.hem.is_none() && self.noise.is_none() {
             return;
         }
-        for i in self.factor.len()..cloth.mesh.node_count() {
-            let uv = cloth.mesh.node_uv(NodeId(i as u32));
-            let map = self.map.as_ref().map_or(1.0, |map| map.at(uv));
-            let hem = self.hem.as_ref().map_or(1.0, |hem| hem.at(uv));
-            let factor = map * hem * self.noise.map_or(1.0, |noise| noise.at(uv));
-            self.factor.push(factor);
-            self.least = Some(self.least.map_or(factor, |least| least.min(factor)));
+        let known = self.factor.len();
+        let mut factor = std::mem::take(&mut self.factor);
+        for &n in touched.nodes.iter().filter(|n| n.index() < known) {
+            factor[n] = self.by_place(cloth.mesh.node_uv(n));
         }
+        factor.extend_to(cloth.mesh.node_count(), |n| self.by_place(cloth.mesh.node_uv(n)));
+        self.least = factor.iter().copied().reduce(f64::min);
+        self.factor = factor;
+    }
+
+    /// Map, hem and noise at a material point.
+    fn by_place(&self, uv: Vec2) -> f64 {
+        let map = self.map.as_ref().map_or(1.0, |map| map.at(uv));
+        let hem = self.hem.as_ref().map_or(1.0, |hem| hem.at(uv));
+        map * hem * self.noise.map_or(1.0, |noise| noise.at(uv))
     }
 
     fn follow_whole(&mut self, cloth: &Cloth, touched: &Touched) {
@@ -223,6 +230,12 @@ impl Resistance {
         let weave = 1.0 + self.weave * (1.0 / pull.x.abs().max(pull.y.abs()) - 1.0);
         let seam = self.sewn(n).iter().map(|sewn| sewn.factor(pull));
         self.here(cloth, n) * weave * seam.fold(self.cloth(n), f64::min)
+    }
+
+    /// True if the factor at this node is the same for every pull.
+    #[inline]
+    pub fn is_even(&self, n: NodeId) -> bool {
+        self.weave == 0.0 && self.sewn(n).is_empty()
     }
 
     /// No factor at this node is smaller, whatever the pull; infinite where nothing gives way.
