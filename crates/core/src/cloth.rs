@@ -6,7 +6,7 @@
 use crate::math::{Vec2, Vec3};
 use crate::parallel;
 use crate::tear::Seams;
-use ripstop_mesh::{Change, Column, EdgeId, FaceId, Id, Mesh, NodeId};
+use ripstop_mesh::{Change, ChangeLog, Column, CornerId, EdgeId, FaceId, Id, Mesh, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// Where a flat sheet lies at the start: material point (u, v) at `origin + u·weft + v·warp`.
@@ -166,12 +166,41 @@ impl Cloth {
                     }
                 }
                 Change::NodeSplit { node, copy } => self.add_node(copy, node, &[(node, 1.0)]),
+                Change::NodeSlid { .. } => {}
             }
         }
         self.move_weak_marks(log);
         for n in Touched::by(&self.mesh, log).nodes {
             self.weigh(n);
         }
+    }
+
+    /// Moves a node to another place of the material [m] beside it, if its faces stay sound ([`Mesh::slide`]). In the world it goes to where
+    /// that place of the cloth is, with the velocity there. Held nodes and ends of stitches stay. The cloth must have followed all
+    /// edits. Returns whether it moved.
+    pub fn slide(&mut self, node: NodeId, uv: Vec2, log: &mut ChangeLog) -> bool {
+        debug_assert_eq!(self.x.len(), self.mesh.node_count(), "the cloth has followed its edits");
+        let mesh = &self.mesh;
+        let spokes = || mesh.fan(node).flat_map(|c| [mesh.edge(c), mesh.edge(c.prev())]);
+        if self.is_held(node) || spokes().any(|e| self.seams.of(e).is_some()) {
+            return false;
+        }
+        let weights = |c: CornerId| barycentric(mesh.face_uv(c.face()), uv).map(|w| (c.face(), w));
+        let least = |w: &[f64; 3]| w[0].min(w[1]).min(w[2]);
+        let inside = mesh.fan(node).filter_map(weights).max_by(|a, b| least(&a.1).total_cmp(&least(&b.1)));
+        let Some((face, weights)) = inside.filter(|(_, w)| least(w) > -1e-9) else { return false };
+        let nodes = mesh.face_nodes(face);
+        let flows: Vec<(EdgeId, f64)> = spokes().map(|e| (e, self.rest[e] / self.woven[e])).collect();
+        if !self.mesh.slide(node, uv) {
+            return false;
+        }
+        let mix = |column: &Column<NodeId, Vec3>| (0..3).map(|k| column[nodes[k]] * weights[k]).sum();
+        (self.x[node], self.v[node]) = (mix(&self.x), mix(&self.v));
+        for (e, flow) in flows {
+            self.weave(e, flow, self.torn[e]);
+        }
+        log.push(Change::NodeSlid { node });
+        true
     }
 
     /// Both ends of an opened edge are weak if the lips still meet there: the tip of a tear. Where they part, nothing is
@@ -253,6 +282,13 @@ impl Cloth {
     }
 }
 
+/// Weights of a triangle's corners for the point `p`; none if the triangle has no area.
+pub(crate) fn barycentric([a, b, c]: [Vec2; 3], p: Vec2) -> Option<[f64; 3]> {
+    let area = (b - a).perp_dot(c - a);
+    let (v, w) = ((p - a).perp_dot(c - a) / area, (b - a).perp_dot(p - a) / area);
+    (v.is_finite() && w.is_finite()).then_some([1.0 - v - w, v, w])
+}
+
 /// The elements whose stencil or rest values an edit may have changed, in order and without repeats.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Touched {
@@ -269,7 +305,7 @@ pub struct Touched {
 impl Touched {
     /// What the edits in `log` touched.
     pub fn by(mesh: &Mesh, log: &[Change]) -> Self {
-        let mut nodes = Vec::new();
+        let (mut nodes, mut slid) = (Vec::new(), Vec::new());
         for change in log {
             match *change {
                 Change::EdgeSplit { tail, head, node, faces, .. } => {
@@ -280,9 +316,17 @@ impl Touched {
                 Change::EdgeOpened { edge, lip } => {
                     nodes.extend([edge, lip].into_iter().flat_map(|e| mesh.edge_nodes(e)));
                 }
-                Change::NodeSplit { node, copy } => nodes.extend([node, copy]),
+                Change::NodeSplit { node, copy } => {
+                    nodes.extend([node, copy]);
+                    // Faces that a slide has changed may go with the copy.
+                    if slid.contains(&node) {
+                        slid.push(copy);
+                    }
+                }
+                Change::NodeSlid { node } => slid.push(node),
             }
         }
+        nodes.extend(slid.iter().flat_map(|&n| mesh.fan(n)).flat_map(|c| mesh.face_nodes(c.face())));
         nodes.sort_unstable();
         nodes.dedup();
         let mut faces: Vec<_> = nodes.iter().flat_map(|&n| mesh.fan(n).map(|c| c.face())).collect();
@@ -299,7 +343,7 @@ impl Touched {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use ripstop_mesh::{ChangeLog, generate};
+    use ripstop_mesh::generate;
 
     /// Mass, momentum, and the St.Venant-Kirchhoff energy of all faces for unit constants: what no edit may change.
     fn conserved(cloth: &Cloth) -> [f64; 5] {

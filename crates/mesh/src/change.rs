@@ -56,6 +56,11 @@ pub enum Change {
         /// New node at the same place.
         copy: NodeId,
     },
+    /// `node` was moved within the material; the cloth has moved it in the world already.
+    NodeSlid {
+        /// The node.
+        node: NodeId,
+    },
 }
 
 /// Changes in the order in which they happened.

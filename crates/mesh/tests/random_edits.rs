@@ -64,6 +64,7 @@ proptest! {
                     Change::FaceSplit { .. } => (n, e, f) = (n + 1, e + 3, f + 2),
                     Change::EdgeOpened { .. } => e += 1,
                     Change::NodeSplit { .. } => n += 1,
+                    Change::NodeSlid { .. } => {}
                 }
             }
             prop_assert_eq!((n, e, f), (mesh.node_count(), mesh.edge_count(), mesh.face_count()));

@@ -99,10 +99,12 @@ impl Scene {
             simulation = simulation.plasticity(plastic);
         }
         for hand in &self.hand {
-            simulation = simulation.tear_by_hand(HandTear { time: hand.t, path: hand.path.clone() });
+            let line = HandTear { time: hand.t, path: hand.path.clone() };
+            simulation = if hand.cut { simulation.cut_by_hand(line) } else { simulation.tear_by_hand(line) };
         }
-        let shrink =
-            if self.tear.as_ref().is_some_and(|t| matches!(t.opening, OpeningKind::Halve)) { Halve::STEP } else { 1.0 };
+        let halves = self.tear.as_ref().is_some_and(|t| matches!(t.opening, OpeningKind::Halve));
+        // Cuts make edges as short as halving does.
+        let shrink = if halves || self.hand.iter().any(|hand| hand.cut) { Halve::STEP } else { 1.0 };
         let mut warnings = stable(source, name, h, shrink * simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
         let untangled = simulation.untangle();

@@ -5,12 +5,14 @@
 //!
 //! To add one: a file here with an `impl Opening`, and its arm in the scene reader.
 
+pub mod cut;
 mod halve;
 mod onward;
 mod path;
 mod plane;
 mod snap;
 
+pub use cut::{FINEST, cut, trace};
 pub use halve::Halve;
 pub use onward::Onward;
 pub use path::{nearest as nearest_node, open_path};

@@ -252,7 +252,7 @@ impl Seams {
             Change::EdgeOpened { edge, .. } => {
                 self.stitches.remove(&edge);
             }
-            Change::FaceSplit { .. } | Change::NodeSplit { .. } => {}
+            Change::FaceSplit { .. } | Change::NodeSplit { .. } | Change::NodeSlid { .. } => {}
         }
     }
 
