@@ -10,7 +10,7 @@ use ripstop::grip::{Grip, Key};
 use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiImplicit, Xpbd};
 use ripstop::mesh::{Column, FaceId, Id, Mesh, MeshError, NodeId, generate, pieces};
 use ripstop::model::Surroundings;
-use ripstop::opening::{Halve, Onward, Opening, Plane, Snap};
+use ripstop::opening::{Halve, Onward, Opening, Plane, Snap, cut};
 use ripstop::tear::{Coherence, HandTear, Hem, Resistance, StrengthMap, Tearing};
 use ripstop::{Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
@@ -103,8 +103,8 @@ impl Scene {
             simulation = if hand.cut { simulation.cut_by_hand(line) } else { simulation.tear_by_hand(line) };
         }
         let halves = self.tear.as_ref().is_some_and(|t| matches!(t.opening, OpeningKind::Halve));
-        // Cuts make edges as short as halving does.
-        let shrink = if halves || self.hand.iter().any(|hand| hand.cut) { Halve::STEP } else { 1.0 };
+        let cuts = self.hand.iter().any(|hand| hand.cut);
+        let shrink = if cuts { cut::STEP } else { [1.0, Halve::STEP][usize::from(halves)] };
         let mut warnings = stable(source, name, h, shrink * simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
         let untangled = simulation.untangle();
