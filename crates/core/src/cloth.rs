@@ -6,7 +6,7 @@
 use crate::math::{Vec2, Vec3};
 use crate::parallel;
 use crate::tear::Seams;
-use ripstop_mesh::{Change, Column, EdgeId, FaceId, Id, Mesh, NodeId};
+use ripstop_mesh::{Change, ChangeLog, Column, CornerId, EdgeId, FaceId, Id, Mesh, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// Where a flat sheet lies at the start: material point (u, v) at `origin + u·weft + v·warp`.
@@ -195,6 +195,35 @@ impl Cloth {
         nodes.map(|n| self.v[n] * self.mass[n]).sum()
     }
 
+    /// Moves a node to another place of the material [m] beside it, if its faces stay sound ([`Mesh::slide`]). In the world it goes to where
+    /// that place of the cloth is, with the velocity there. Held nodes and ends of stitches stay. The cloth must have followed all
+    /// edits. Returns whether it moved.
+    pub fn slide(&mut self, node: NodeId, uv: Vec2, log: &mut ChangeLog) -> bool {
+        debug_assert_eq!(self.x.len(), self.mesh.node_count(), "the cloth has followed its edits");
+        let mesh = &self.mesh;
+        let spokes = || mesh.fan(node).flat_map(|c| [mesh.edge(c), mesh.edge(c.prev())]);
+        if self.is_held(node) || spokes().any(|e| self.seams.of(e).is_some()) {
+            return false;
+        }
+        let weights = |c: CornerId| barycentric(mesh.face_uv(c.face()), uv).map(|w| (c.face(), w));
+        let least = |w: &[f64; 3]| w[0].min(w[1]).min(w[2]);
+        let inside = mesh.fan(node).filter_map(weights).max_by(|a, b| least(&a.1).total_cmp(&least(&b.1)));
+        let Some((face, weights)) = inside.filter(|(_, w)| least(w) > -1e-9) else { return false };
+        let nodes = mesh.face_nodes(face);
+        let flows: Vec<(EdgeId, f64)> = spokes().map(|e| (e, self.rest[e] / self.woven[e])).collect();
+        if !self.mesh.slide(node, uv) {
+            return false;
+        }
+        let mix = |column: &Column<NodeId, Vec3>| (0..3).map(|k| column[nodes[k]] * weights[k]).sum();
+        (self.x[node], self.v[node]) = (mix(&self.x), mix(&self.v));
+        for (e, flow) in flows {
+            self.weave(e, flow, self.torn[e]);
+        }
+        // The cloth has followed by now: to those that read the log the node moved to where it is.
+        log.push(Change::NodeMoved { node, corners: [node; 3], at: [1.0, 0.0, 0.0] });
+        true
+    }
+
     /// Both ends of an opened edge are weak if the lips still meet there: the tip of a tear. Where they part, nothing is
     /// weak any more, so the mark moves on with the tip.
     fn move_weak_marks(&mut self, log: &[Change]) {
@@ -291,6 +320,13 @@ fn edges_at(mesh: &Mesh, n: NodeId) -> impl Iterator<Item = EdgeId> + '_ {
     crate::criterion::star(mesh, n).map(|(e, _)| e)
 }
 
+/// Weights of a triangle's corners for the point `p`; none if the triangle has no area.
+pub(crate) fn barycentric([a, b, c]: [Vec2; 3], p: Vec2) -> Option<[f64; 3]> {
+    let area = (b - a).perp_dot(c - a);
+    let (v, w) = ((p - a).perp_dot(c - a) / area, (b - a).perp_dot(p - a) / area);
+    (v.is_finite() && w.is_finite()).then_some([1.0 - v - w, v, w])
+}
+
 /// The elements whose stencil or rest values an edit may have changed, in order and without repeats.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Touched {
@@ -341,7 +377,7 @@ impl Touched {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use ripstop_mesh::{ChangeLog, generate};
+    use ripstop_mesh::generate;
 
     /// Mass, momentum, and the St.Venant-Kirchhoff energy of all faces for unit constants: what no edit may change.
     fn conserved(cloth: &Cloth) -> [f64; 5] {

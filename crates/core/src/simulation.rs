@@ -5,10 +5,11 @@ use crate::cloth::{Cloth, Touched};
 use crate::contact::{ContactSettings, Contacts, Memory, Untangled};
 use crate::grip::Grip;
 use crate::integrator::{Integrator, Motion, Unsolved};
-use crate::math::{Fingerprint, Vec3};
+use crate::math::{Fingerprint, Vec2, Vec3};
+use crate::opening;
 use crate::plastic::Plasticity;
 use crate::potential::{Forces, Potential};
-use crate::tear::{Event, HandTear, Policy, Tearing, seam, tear_by_hand};
+use crate::tear::{Event, HandTear, Policy, Tearing, cut_by_hand, seam, tear_by_hand};
 use ripstop_mesh::{ChangeLog, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -155,8 +156,12 @@ pub struct Simulation {
     contacts: Contacts,
     tearing: Option<Tearing>,
     plasticity: Option<Plasticity>,
-    hand_tears: Vec<HandTear>,
+    /// Each with whether it is an exact cut.
+    hand_tears: Vec<(HandTear, bool)>,
     hand_done: usize,
+    /// Cuts that a program has asked for since the last step.
+    cuts: Vec<Vec<Vec2>>,
+    finest: f64,
     h: f64,
     step: u64,
     tears: u64,
@@ -184,7 +189,7 @@ impl Simulation {
 
     /// The same for an integrator chosen at run time.
     pub fn boxed(cloth: Cloth, potentials: Vec<Box<dyn Potential>>, integrator: Box<dyn Integrator>, h: f64) -> Self {
-        let reach = cloth.extent();
+        let (reach, finest) = (cloth.extent(), opening::FINEST * cloth.mean_edge());
         Self {
             forces: Forces::new(potentials),
             cloth,
@@ -196,6 +201,8 @@ impl Simulation {
             plasticity: None,
             hand_tears: Vec::new(),
             hand_done: 0,
+            cuts: Vec::new(),
+            finest,
             h,
             step: 0,
             tears: 0,
@@ -251,10 +258,34 @@ impl Simulation {
     }
 
     /// Adds a tear by hand.
-    pub fn tear_by_hand(mut self, hand: HandTear) -> Self {
-        self.hand_tears.push(hand);
-        self.hand_tears.sort_by(|a, b| a.time.total_cmp(&b.time));
+    pub fn tear_by_hand(self, hand: HandTear) -> Self {
+        self.by_hand(hand, false)
+    }
+
+    /// Adds a cut by hand, which follows its line exactly ([`opening::cut`]).
+    pub fn cut_by_hand(self, hand: HandTear) -> Self {
+        self.by_hand(hand, true)
+    }
+
+    fn by_hand(mut self, hand: HandTear, exact: bool) -> Self {
+        self.hand_tears.push((hand, exact));
+        self.hand_tears.sort_by(|(a, _), (b, _)| a.time.total_cmp(&b.time));
         self
+    }
+
+    /// Cuts the cloth exactly along a line on the material [m] ([`opening::cut`]), when the next step begins. A checkpoint doesn't keep what
+    /// is not cut yet.
+    pub fn cut(&mut self, path: &[Vec2]) {
+        self.cuts.push(path.to_vec());
+    }
+
+    /// The same along a line in the world [m], where it is `within` a distance [m] of the cloth as it lies now. Returns how many
+    /// stretches of the line are on the cloth ([`opening::trace`]).
+    pub fn cut_world(&mut self, path: &[Vec3], within: f64) -> usize {
+        let stretches = opening::trace(&self.cloth, path, within);
+        let count = stretches.len();
+        self.cuts.extend(stretches);
+        count
     }
 
     /// Advances by one step.
@@ -318,9 +349,22 @@ impl Simulation {
             potential.set_time(time);
         }
         // Tears by hand come first, so that they are in the forces of this step.
-        while let Some(hand) = self.hand_tears.get(self.hand_done).filter(|hand| hand.time < time + 0.5 * h) {
-            tear_by_hand(&mut self.cloth, hand, &mut self.log, &mut self.events);
+        while let Some((hand, exact)) =
+            self.hand_tears.get(self.hand_done).filter(|(hand, _)| hand.time < time + 0.5 * h)
+        {
+            if *exact {
+                self.cuts.push(hand.path.clone());
+            } else {
+                tear_by_hand(&mut self.cloth, hand, &mut self.log, &mut self.events);
+            }
             self.hand_done += 1;
+        }
+        for path in std::mem::take(&mut self.cuts) {
+            // Cuts move nodes, so every table is to know the cloth as it is.
+            if !self.log.is_empty() {
+                self.follow(0.0, watch);
+            }
+            cut_by_hand(&mut self.cloth, &path, self.finest, &mut self.log, &mut self.events);
         }
         seam::open_due(&mut self.cloth, time + 0.5 * h, &mut self.log, &mut self.events);
         if !self.log.is_empty() {

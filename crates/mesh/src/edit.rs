@@ -5,6 +5,12 @@ use crate::{Change, ChangeLog, CornerId, EdgeId, FaceId, Id, Mesh, NodeId, Vec2}
 /// Height over longest side below which [`Mesh::slide`] calls a triangle a sliver: angles of 11° and more are left.
 pub const LEAST_HEIGHT: f64 = 0.2;
 
+/// Height of a triangle over its longest side, which is at most the sine of its smallest angle; negative if it is turned over.
+pub fn height_share(points: [Vec2; 3]) -> f64 {
+    let longest = (0..3).map(|k| points[k].distance_squared(points[(k + 1) % 3])).fold(0.0, f64::max);
+    (points[1] - points[0]).perp_dot(points[2] - points[0]) / longest
+}
+
 impl Mesh {
     /// Divides an edge at the fraction `at` of its length from tail to head, and with it the faces beside it.
     /// Nothing moves: the new node lies on the edge, its uv on each side between the old ones.
@@ -17,13 +23,19 @@ impl Mesh {
         let [tail, head] = self.edge_nodes(edge);
         let twin = self.twin(c);
         let node = self.node_corner.push(CornerId::NONE);
-        let (c_rest, face, spoke) = self.split_side(c, at, node);
+        let uv = self.uv(c).lerp(self.uv(c.next()), at);
+        // Where both sides agree on the material they agree on the new node too, in every bit.
+        let uv_twin = twin.map(|d| {
+            let [b, a] = [self.uv(d), self.uv(d.next())];
+            if [a, b] == [self.uv(c), self.uv(c.next())] { uv } else { b.lerp(a, 1.0 - at) }
+        });
+        let (c_rest, face, spoke) = self.split_side(c, uv, node);
         let rest = self.edge_corner.push(c_rest);
         self.corner_edge[c_rest] = rest;
         self.node_corner[node] = c_rest;
         let (mut faces, mut spokes) = ([Some((c.face(), face)), None], [Some(spoke), None]);
-        if let Some(d) = twin {
-            let (d_rest, other, spoke) = self.split_side(d, 1.0 - at, node);
+        if let Some((d, uv)) = twin.zip(uv_twin) {
+            let (d_rest, other, spoke) = self.split_side(d, uv, node);
             // The twin runs the other way: its new half is the one at the tail.
             self.link(c, d_rest, edge);
             self.link(c_rest, d, rest);
@@ -37,12 +49,11 @@ impl Mesh {
     }
 
     /// One side of an edge split: the face (a, b, o) of the half-edge `c` = a→b becomes (a, m, o) and a new face
-    /// (m, b, o). Returns the new half-edge m→b, the new face and the new edge m–o.
-    fn split_side(&mut self, c: CornerId, at: f64, m: NodeId) -> (CornerId, FaceId, EdgeId) {
+    /// (m, b, o), with m at `uv_m`. Returns the new half-edge m→b, the new face and the new edge m–o.
+    fn split_side(&mut self, c: CornerId, uv_m: Vec2, m: NodeId) -> (CornerId, FaceId, EdgeId) {
         let (n, p) = (c.next(), c.prev());
         let (b, o) = (self.node(n), self.node(p));
         let (uv_b, uv_o) = (self.uv(n), self.uv(p));
-        let uv_m = self.uv(c).lerp(uv_b, at);
         let (edge_bo, twin_bo) = (self.edge(n), self.corner_twin[n]);
         let face = self.push_face([m, b, o], [uv_m, uv_b, uv_o]);
         let [c2, n2, p2] = face.corners();
@@ -143,7 +154,7 @@ impl Mesh {
 
     /// Moves a node within the material [m], if its faces stay sound: none turns over or becomes a sliver (a height below
     /// [`LEAST_HEIGHT`] of its longest side, unless it was worse before), and their area together stays, so that the border is kept.
-    /// Returns whether it moved. For meshes that are not in use yet: it is no edit that tables could follow.
+    /// Returns whether it moved. It is not in any log: while a cloth is in use, only the cloth slides its nodes.
     pub fn slide(&mut self, node: NodeId, uv: Vec2) -> bool {
         let may = self.may_slide(node, uv);
         if may {
@@ -157,16 +168,12 @@ impl Mesh {
     pub fn may_slide(&self, node: NodeId, uv: Vec2) -> bool {
         let first = self.node_uv(node);
         let area = |points: [Vec2; 3]| 0.5 * (points[1] - points[0]).perp_dot(points[2] - points[0]);
-        let height = |points: [Vec2; 3]| {
-            let longest = (0..3).map(|k| points[k].distance_squared(points[(k + 1) % 3])).fold(0.0, f64::max);
-            2.0 * area(points) / longest
-        };
         let (mut before, mut after) = (0.0, 0.0);
         for c in self.fan(node) {
             let was = [c, c.next(), c.prev()].map(|c| self.uv(c));
             let is = [uv, was[1], was[2]];
             // A node with several places in the material is on the border of a patch.
-            if was[0] != first || height(is) < LEAST_HEIGHT.min(height(was)) {
+            if was[0] != first || height_share(is) < LEAST_HEIGHT.min(height_share(was)) {
                 return false;
             }
             before += area(was);

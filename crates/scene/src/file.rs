@@ -604,6 +604,9 @@ pub struct Hand {
     pub t: f64,
     /// Line on the material [m].
     pub path: Vec<Vec2>,
+    /// Exactly along the line instead of along the edges beside it.
+    #[serde(default)]
+    pub cut: bool,
 }
 
 /// `[[seam]]`

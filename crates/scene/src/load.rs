@@ -10,7 +10,7 @@ use ripstop::grip::{Grip, Key};
 use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiImplicit, Xpbd};
 use ripstop::mesh::{Column, FaceId, Id, Mesh, MeshError, NodeId, generate, pieces};
 use ripstop::model::Surroundings;
-use ripstop::opening::{Halve, Onward, Opening, Plane, Snap, Through};
+use ripstop::opening::{Halve, Onward, Opening, Plane, Snap, Through, cut};
 use ripstop::tear::{Coherence, HandTear, Hem, Resistance, StrengthMap, Tearing};
 use ripstop::{Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
@@ -99,9 +99,11 @@ impl Scene {
             simulation = simulation.plasticity(plastic);
         }
         for hand in &self.hand {
-            simulation = simulation.tear_by_hand(HandTear { time: hand.t, path: hand.path.clone() });
+            let line = HandTear { time: hand.t, path: hand.path.clone() };
+            simulation = if hand.cut { simulation.cut_by_hand(line) } else { simulation.tear_by_hand(line) };
         }
         let shrink = match self.tear.as_ref().map(|tear| tear.opening) {
+            _ if self.hand.iter().any(|hand| hand.cut) => cut::STEP,
             Some(OpeningKind::Halve) => Halve::STEP,
             Some(OpeningKind::Through) => Through::STEP,
             _ => 1.0,

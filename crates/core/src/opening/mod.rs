@@ -5,6 +5,7 @@
 //!
 //! To add one: a file here with an `impl Opening`, and its arm in the scene reader.
 
+pub mod cut;
 mod halve;
 mod onward;
 mod path;
@@ -12,6 +13,7 @@ mod plane;
 mod snap;
 mod through;
 
+pub use cut::{FINEST, cut, trace};
 pub use halve::Halve;
 pub use onward::Onward;
 pub use path::{nearest as nearest_node, open_path};

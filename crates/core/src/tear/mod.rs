@@ -15,7 +15,7 @@ pub use seam::{Seam, Seams, Unpick};
 use crate::cloth::{Cloth, Touched};
 use crate::criterion::{Criterion, View};
 use crate::math::{Sym2, Vec2};
-use crate::opening::{Opening, open_path};
+use crate::opening::{Opening, cut, open_path};
 use crate::parallel;
 use crate::potential::Forces;
 use coherence::Budget;
@@ -143,7 +143,7 @@ impl Fields {
     }
 }
 
-/// A tear made by hand.
+/// A tear or cut made by hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandTear {
     /// When [s].
@@ -310,4 +310,11 @@ pub(crate) fn tear_by_hand(cloth: &mut Cloth, hand: &HandTear, log: &mut ChangeL
     let from = log.len();
     open_path(&mut cloth.mesh, &hand.path, log);
     event::describe(cloth, &log[from..], Cause::Hand, &request, events);
+}
+
+/// Carries out an exact cut by hand, making no edge shorter than `finest` [m]. The cloth must have followed all edits.
+pub(crate) fn cut_by_hand(cloth: &mut Cloth, path: &[Vec2], finest: f64, log: &mut ChangeLog, events: &mut Vec<Event>) {
+    let from = log.len();
+    cut(cloth, path, finest, log);
+    event::describe(cloth, &log[from..], Cause::Hand, &Request::Along { path: path.to_vec() }, events);
 }
