@@ -106,7 +106,8 @@ fn shorten(cloth: &mut Cloth, half: EdgeId, end: NodeId, middle: NodeId, ratio: 
         springs.sum::<f64>()
     };
     let now = energy(from);
-    let share = (0..8).map(|k| 0.5f64.powi(k)).find(|&share| energy(from + way * share) <= now).unwrap_or(0.0);
+    let mut shares = std::iter::successors(Some(1.0), |share| Some(0.5 * share)).take(8);
+    let share = shares.find(|&share| energy(from + way * share) <= now).unwrap_or(0.0);
     cloth.x[middle] = from + way * share;
 }
 
