@@ -171,9 +171,13 @@ fn a_weak_seam_gives_way_along_its_stitches_under_every_criterion() {
         let torn = torn_until(&mut simulation, 0.2);
         assert_eq!(simulation.cloth().seams.stitches().count(), 0, "{name}: all of it opens");
         let on = share_of_length(&torn, |e| e.seam == Some(0));
-        assert!(on > 0.9, "{name}: {on} of the torn length is on the seam");
+        // Openings that divide triangles begin a little beside it, before the seam has given way there.
+        let divides = ["halve", "through"].iter().any(|opening| name.contains(opening));
+        assert!(on > if divides { 0.8 } else { 0.9 }, "{name}: {on} of the torn length is on the seam");
         let given = torn.iter().filter(|e| e.cause == Cause::Seam { seam: 0, reason: SeamReason::Load });
-        assert_eq!(given.clone().count(), stitches, "{name}");
+        // Divided stitches are two.
+        let count = given.clone().count();
+        assert!(count == stitches || divides && count > stitches, "{name}: {count} of {stitches} stitches");
         assert!(given.clone().all(|e| e.ratio >= 1.0 && e.ratio.is_finite()), "{name}");
         // It gives way at 0.4 / cos² 21.8° = 0.46 of the cloth's strength, at 0.093 s if all of the strip were strained alike;
         // clamps and the wave of the pull make it earlier. Without a seam nothing tears before 0.1 s.
