@@ -688,7 +688,10 @@ mod tests {
             assert!((cloth.mass.iter().sum::<f64>() / mass - 1.0).abs() < 1e-9);
             for n in cloth.mesh.nodes() {
                 let uv = cloth.mesh.node_uv(n);
-                assert!(cloth.x[n].distance(place(uv)) < 1e-9 && cloth.v[n].distance(turned(place(uv))) < 1e-9);
+                assert!(cloth.x[n].distance(place(uv)) < 1e-9);
+                // Masses have changed places, and momentum is kept: velocities are a little off the map.
+                let off = cloth.v[n].distance(turned(place(uv)));
+                assert!(off < 0.05, "{off} m/s");
             }
             for e in cloth.mesh.edges() {
                 assert!((cloth.woven[e] - cloth.mesh.edge_length(e)).abs() < 1e-15);
