@@ -129,6 +129,7 @@ pub struct Snapshot {
     hand_done: usize,
     tears: u64,
     openings: u64,
+    begun: u64,
     allowance: f64,
 }
 
@@ -143,6 +144,7 @@ pub struct SnapshotRef<'a> {
     hand_done: usize,
     tears: u64,
     openings: u64,
+    begun: u64,
     allowance: f64,
 }
 
@@ -166,6 +168,7 @@ pub struct Simulation {
     step: u64,
     tears: u64,
     openings: u64,
+    begun: u64,
     topology_version: u64,
     reach: f64,
     log: ChangeLog,
@@ -207,6 +210,7 @@ impl Simulation {
             step: 0,
             tears: 0,
             openings: 0,
+            begun: 0,
             topology_version: 0,
             reach,
             log: ChangeLog::new(),
@@ -431,7 +435,8 @@ impl Simulation {
     fn tear(&mut self, watch: &mut dyn Watch) {
         watch.enter(Stage::Tear);
         if let Some(tearing) = &mut self.tearing {
-            self.openings += tearing.resolve(&mut self.cloth, &mut self.log, &mut self.events);
+            let (opened, begun) = tearing.resolve(&mut self.cloth, &mut self.log, &mut self.events);
+            (self.openings, self.begun) = (self.openings + opened, self.begun + begun);
         }
     }
 
@@ -559,6 +564,10 @@ impl Simulation {
     pub fn opening_count(&self) -> u64 {
         self.openings
     }
+    /// Those of them that began a tear inside whole cloth, away from every border and tear.
+    pub fn begun_count(&self) -> u64 {
+        self.begun
+    }
     /// Edges opened in the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -621,18 +630,19 @@ impl Simulation {
             hand_done: self.hand_done,
             tears: self.tears,
             openings: self.openings,
+            begun: self.begun,
             allowance: self.tearing.as_ref().map_or(0.0, Tearing::allowance),
         }
     }
 
     /// Goes on from a checkpoint of the same scene, bit for bit.
     pub fn restore(&mut self, snapshot: Snapshot) {
-        let Snapshot { cloth, grips, bodies, contacts, step, hand_done, tears, openings, allowance } = snapshot;
+        let Snapshot { cloth, grips, bodies, contacts, step, hand_done, tears, openings, begun, allowance } = snapshot;
         let known = self.bodies.restore(bodies);
         debug_assert!(known, "a checkpoint of the same scene");
         self.contacts.restore(contacts);
         (self.cloth, self.grips, self.step, self.hand_done) = (cloth, grips, step, hand_done);
-        (self.tears, self.openings) = (tears, openings);
+        (self.tears, self.openings, self.begun) = (tears, openings, begun);
         let all = Touched {
             nodes: self.cloth.mesh.nodes().collect(),
             edges: self.cloth.mesh.edges().collect(),

@@ -16,6 +16,8 @@ pub struct Expect {
     pub tears: Option<Range>,
     /// Times that the cloth parted by load.
     pub openings: Option<Range>,
+    /// Those of them that began a tear inside whole cloth.
+    pub begun: Option<Range>,
     /// Tips of tears at the end.
     pub tips: Option<Range>,
     /// Nodes at the end less those at the start.
@@ -252,7 +254,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
     let pieces = pieces(&cloth.mesh);
     let large: Vec<f64> = pieces.areas.iter().copied().filter(|a| *a >= 0.1 * tally.start.area).collect();
     hold("tears", expect.tears, tally.torn.len() as f64);
-    hold("openings", expect.openings, evidence.simulation.opening_count() as f64);
+    hold("openings", expect.openings, simulation.opening_count() as f64);
+    hold("begun", expect.begun, simulation.begun_count() as f64);
     hold("tips", expect.tips, cloth.weak.iter().filter(|weak| **weak).count() as f64);
     hold("nodes_added", expect.nodes_added, cloth.mesh.node_count() as f64 - tally.start.nodes as f64);
     hold("pieces", expect.pieces, pieces.areas.len() as f64);

@@ -253,9 +253,11 @@ impl Tearing {
         shares[earliest]
     }
 
-    /// Carries out the requests that don't touch each other, and says how many; the others are asked for again when measured anew.
-    pub(crate) fn resolve(&mut self, cloth: &mut Cloth, log: &mut ChangeLog, events: &mut Vec<Event>) -> u64 {
+    /// Carries out the requests that don't touch each other, and says how many, and how many of them began a tear inside whole cloth; the others are asked for
+    /// again when measured anew.
+    pub(crate) fn resolve(&mut self, cloth: &mut Cloth, log: &mut ChangeLog, events: &mut Vec<Event>) -> (u64, u64) {
         let mut busy: HashSet<NodeId> = HashSet::new();
+        let mut begun = 0;
         for request in &self.requests {
             let Request::Part(part) = request else { continue };
             let around = |n: NodeId| crate::criterion::star(&cloth.mesh, n).flat_map(|(e, _)| cloth.mesh.edge_nodes(e));
@@ -266,6 +268,7 @@ impl Tearing {
             }
             busy.extend(around(part.node));
             self.budget.spend();
+            begun += u64::from(!cloth.mesh.is_border_node(part.node));
             let from = log.len();
             let seam = self.resistance.seam_at(part.node, part.pull);
             let mut cause = Cause::Load { criterion: self.criterion.name() };
@@ -282,7 +285,7 @@ impl Tearing {
             self.opened.push((*part, from..log.len()));
             event::describe(cloth, &log[from..], cause, request, events);
         }
-        self.opened.len() as u64
+        (self.opened.len() as u64, begun)
     }
 
     /// Lets the opening move what has just parted in `log`, which the cloth has followed.
