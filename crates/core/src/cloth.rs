@@ -61,6 +61,8 @@ pub struct Cloth {
     pub untearable: Column<NodeId, bool>,
     /// Seams, with the edges of them that still hold.
     pub seams: Seams,
+    /// How far the surface may move when nodes slide within the material [m]: where things touch, a part of the thickness.
+    pub stray: f64,
 }
 
 impl Cloth {
@@ -90,6 +92,7 @@ impl Cloth {
             torn: Column::filled(mesh.edge_count(), false),
             untearable: Column::new(),
             seams: Seams::default(),
+            stray: f64::INFINITY,
             woven,
             mesh,
         };
@@ -195,31 +198,45 @@ impl Cloth {
         nodes.map(|n| self.v[n] * self.mass[n]).sum()
     }
 
-    /// Moves a node to another place of the material [m] beside it, if its faces stay sound ([`Mesh::slide`]). In the world it goes to where
+    /// True if [`slide`](Self::slide) would move the node.
+    pub fn may_slide(&self, node: NodeId, uv: Vec2) -> bool {
+        let stitched = |e: EdgeId| self.seams.of(e).is_some();
+        !self.is_held(node)
+            && !edges_at(&self.mesh, node).any(stitched)
+            && self.mesh.may_slide(node, uv)
+            && self.bulge(node, uv).is_some_and(|bulge| bulge <= self.stray)
+    }
+
+    /// How far the surface moves at a node [m] if that slides to another place of the material: nothing where the cloth is flat.
+    fn bulge(&self, node: NodeId, uv: Vec2) -> Option<f64> {
+        let mesh = &self.mesh;
+        let (c, at) = mesh.place_beside(node, uv)?;
+        let mix = |nodes: [Vec3; 3], w: [f64; 3]| nodes[0] * w[0] + nodes[1] * w[1] + nodes[2] * w[2];
+        let corners = |c: CornerId| [c, c.next(), c.prev()];
+        let to = mix(corners(c).map(|c| self.x[mesh.node(c)]), at);
+        let was = mesh.node_uv(node);
+        // The place that the node has left, in the face that is then over it.
+        let left = |c: CornerId| {
+            let [_, b, d] = corners(c);
+            let weights = ripstop_mesh::barycentric([uv, mesh.uv(b), mesh.uv(d)], was)?;
+            Some((weights, mix([to, self.x[mesh.node(b)], self.x[mesh.node(d)]], weights)))
+        };
+        let least = |w: &[f64; 3]| w[0].min(w[1]).min(w[2]);
+        let over = mesh.fan(node).filter_map(left).max_by(|a, b| least(&a.0).total_cmp(&least(&b.0)));
+        over.map(|(_, place)| place.distance(self.x[node]))
+    }
+
+    /// Moves a node to another place of the material [m] beside it, if its faces stay sound ([`Mesh::slide`]) and the surface stays within [`stray`](Self::stray). In the world it goes to where
     /// that place of the cloth is, with the velocity there. Held nodes and ends of stitches stay. The cloth must have followed all
-    /// edits. Returns whether it moved.
+    /// edits, and has followed this one. Returns whether it moved.
     pub fn slide(&mut self, node: NodeId, uv: Vec2, log: &mut ChangeLog) -> bool {
         debug_assert_eq!(self.x.len(), self.mesh.node_count(), "the cloth has followed its edits");
-        let mesh = &self.mesh;
-        let spokes = || mesh.fan(node).flat_map(|c| [mesh.edge(c), mesh.edge(c.prev())]);
-        if self.is_held(node) || spokes().any(|e| self.seams.of(e).is_some()) {
+        let mut own = ChangeLog::new();
+        if !self.may_slide(node, uv) || !self.mesh.relocate(node, uv, &mut own) {
             return false;
         }
-        let weights = |c: CornerId| barycentric(mesh.face_uv(c.face()), uv).map(|w| (c.face(), w));
-        let least = |w: &[f64; 3]| w[0].min(w[1]).min(w[2]);
-        let inside = mesh.fan(node).filter_map(weights).max_by(|a, b| least(&a.1).total_cmp(&least(&b.1)));
-        let Some((face, weights)) = inside.filter(|(_, w)| least(w) > -1e-9) else { return false };
-        let nodes = mesh.face_nodes(face);
-        let flows: Vec<(EdgeId, f64)> = spokes().map(|e| (e, self.rest[e] / self.woven[e])).collect();
-        if !self.mesh.slide(node, uv) {
-            return false;
-        }
-        let mix = |column: &Column<NodeId, Vec3>| (0..3).map(|k| column[nodes[k]] * weights[k]).sum();
-        (self.x[node], self.v[node]) = (mix(&self.x), mix(&self.v));
-        for (e, flow) in flows {
-            self.weave(e, flow, self.torn[e]);
-        }
-        // The cloth has followed by now: to those that read the log the node moved to where it is.
+        self.follow(&own);
+        // To those that read the log the node moved to where it is.
         log.push(Change::NodeMoved { node, corners: [node; 3], at: [1.0, 0.0, 0.0] });
         true
     }
@@ -318,13 +335,6 @@ fn copies(node: NodeId, log: &[Change]) -> Vec<NodeId> {
 
 fn edges_at(mesh: &Mesh, n: NodeId) -> impl Iterator<Item = EdgeId> + '_ {
     crate::criterion::star(mesh, n).map(|(e, _)| e)
-}
-
-/// Weights of a triangle's corners for the point `p`; none if the triangle has no area.
-pub(crate) fn barycentric([a, b, c]: [Vec2; 3], p: Vec2) -> Option<[f64; 3]> {
-    let area = (b - a).perp_dot(c - a);
-    let (v, w) = ((p - a).perp_dot(c - a) / area, (b - a).perp_dot(p - a) / area);
-    (v.is_finite() && w.is_finite()).then_some([1.0 - v - w, v, w])
 }
 
 /// The elements whose stencil or rest values an edit may have changed, in order and without repeats.

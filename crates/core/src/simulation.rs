@@ -148,6 +148,12 @@ pub struct SnapshotRef<'a> {
     allowance: f64,
 }
 
+/// What each of two bodies leaves for cloth between them, in thicknesses.
+const ROOM: f64 = 1.25;
+
+/// How far nodes that slide may move the surface where things touch, in thicknesses.
+const STRAY: f64 = 0.25;
+
 /// A cloth in motion.
 pub struct Simulation {
     cloth: Cloth,
@@ -232,13 +238,22 @@ impl Simulation {
     /// Puts bodies into the world. The cloth meets them if there is [contact](Self::contact).
     pub fn with_bodies(mut self, bodies: Bodies) -> Self {
         self.bodies = bodies;
+        self.leave_room();
         self
     }
 
     /// Lets things touch.
     pub fn contact(mut self, settings: ContactSettings) -> Self {
         self.contacts = Contacts::new(settings);
+        self.leave_room();
         self
+    }
+
+    fn leave_room(&mut self) {
+        if let Some(thickness) = self.contacts.thickness(&self.cloth) {
+            self.bodies.leave_room(ROOM * thickness);
+            self.cloth.stray = STRAY * thickness;
+        }
     }
 
     /// Frees cloth that crosses itself or bodies slightly, before the first step; deep crossings stay. Nothing to do without [contact](Self::contact).

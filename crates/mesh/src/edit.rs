@@ -11,6 +11,13 @@ pub fn height_share(points: [Vec2; 3]) -> f64 {
     (points[1] - points[0]).perp_dot(points[2] - points[0]) / longest
 }
 
+/// Weights of a triangle's corners for the point `p`; none if the triangle has no area.
+pub fn barycentric([a, b, c]: [Vec2; 3], p: Vec2) -> Option<[f64; 3]> {
+    let area = (b - a).perp_dot(c - a);
+    let (v, w) = ((p - a).perp_dot(c - a) / area, (b - a).perp_dot(p - a) / area);
+    (v.is_finite() && w.is_finite()).then_some([1.0 - v - w, v, w])
+}
+
 impl Mesh {
     /// Divides an edge at the fraction `at` of its length from tail to head, and with it the faces beside it.
     /// Nothing moves: the new node lies on the edge, its uv on each side between the old ones.
@@ -182,20 +189,21 @@ impl Mesh {
         (after - before).abs() <= 1e-9 * before.abs()
     }
 
-    /// Moves an inner node within the material [m] as [`slide`](Self::slide) does, as an edit that tables can follow. Returns whether it moved.
+    /// The corner of a node, among those of its faces, in whose face a place of the material [m] beside the node lies, and its weights in that face.
+    pub fn place_beside(&self, node: NodeId, uv: Vec2) -> Option<(CornerId, [f64; 3])> {
+        let least = |w: &[f64; 3]| w[0].min(w[1]).min(w[2]);
+        let weights = |c: CornerId| Some((c, barycentric([c, c.next(), c.prev()].map(|c| self.uv(c)), uv)?));
+        let nearest = self.fan(node).filter_map(weights).max_by(|a, b| least(&a.1).total_cmp(&least(&b.1)));
+        nearest.filter(|(_, w)| least(w) > -1e-9)
+    }
+
+    /// Moves a node within the material [m] as [`slide`](Self::slide) does, as an edit that tables can follow. Returns whether it moved.
     pub fn relocate(&mut self, node: NodeId, uv: Vec2, log: &mut ChangeLog) -> bool {
-        let inside = self.fan(node).find_map(|c| {
-            let [p, b, d] = [c, c.next(), c.prev()].map(|c| self.uv(c));
-            let area = (b - p).perp_dot(d - p);
-            let (to_b, to_d) = ((uv - p).perp_dot(d - p) / area, (b - p).perp_dot(uv - p) / area);
-            let at = [1.0 - to_b - to_d, to_b, to_d];
-            let corners = [c, c.next(), c.prev()].map(|c| self.node(c));
-            at.iter().all(|&w| w > -1e-12).then_some(Change::NodeMoved { node, corners, at })
-        });
-        let Some(change) = inside.filter(|_| !self.is_border_node(node)) else { return false };
+        let Some((c, at)) = self.place_beside(node, uv) else { return false };
+        let corners = [c, c.next(), c.prev()].map(|c| self.node(c));
         let moved = self.slide(node, uv);
         if moved {
-            log.push(change);
+            log.push(Change::NodeMoved { node, corners, at });
         }
         moved
     }
@@ -250,7 +258,8 @@ mod tests {
         assert!(mixed.distance(to) < 1e-15);
         mesh.check().unwrap();
         let border = mesh.nodes().find(|&n| mesh.is_border_node(n)).unwrap();
-        assert!(!mesh.relocate(border, mesh.node_uv(border), &mut log) && log.len() == 1);
+        let inwards = mesh.node_uv(border).lerp(Vec2::splat(0.5), 0.02);
+        assert!(!mesh.relocate(border, inwards, &mut log) && log.len() == 1, "the border is kept");
         assert!(!mesh.relocate(inner, to + Vec2::splat(3.0), &mut log) && log.len() == 1);
     }
 

@@ -19,7 +19,7 @@ mod pieces;
 pub use change::{Change, ChangeLog};
 pub use check::{Invalid, MeshError};
 pub use column::Column;
-pub use edit::{LEAST_HEIGHT, height_share};
+pub use edit::{LEAST_HEIGHT, barycentric, height_share};
 pub use id::{CornerId, EdgeId, FaceId, Id, NodeId};
 pub use mesh::{Fan, Mesh};
 pub use pieces::{Pieces, pieces};

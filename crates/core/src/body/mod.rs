@@ -262,6 +262,13 @@ impl Bodies {
         Ok(Self { bodies, gravity, clock: [0.0; 2], world })
     }
 
+    /// Keeps bodies apart by two layers of this thickness [m], so that cloth finds room between them.
+    pub(crate) fn leave_room(&mut self, thickness: Real) {
+        if let Some(world) = &mut self.world {
+            world.leave_room(thickness);
+        }
+    }
+
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.bodies.is_empty()

@@ -41,6 +41,13 @@ pub(super) struct World {
 }
 
 impl World {
+    /// Keeps bodies this far apart [m], twice: room for cloth between them.
+    pub fn leave_room(&mut self, skin: Real) {
+        for (_, collider) in self.sets.colliders.iter_mut() {
+            collider.set_contact_skin(skin);
+        }
+    }
+
     /// A world with these bodies in it.
     pub fn new(bodies: &[Body]) -> Self {
         let mut sets = Sets {

@@ -102,6 +102,8 @@ pub struct Contacts {
     settings: Option<ContactSettings>,
     /// Thickness that is used [m].
     thickness: f64,
+    /// Mean edge of the cloth [m].
+    edge: f64,
     field: Field,
     linked: bool,
     /// Where nodes were at the beginning of the step [m].
@@ -125,6 +127,11 @@ impl Contacts {
     /// True if things can touch; otherwise bodies only hold what is tied to them.
     pub fn is_on(&self) -> bool {
         self.settings.is_some()
+    }
+
+    /// The thickness that is used for a cloth [m], if things can touch.
+    pub fn thickness(&self, cloth: &Cloth) -> Option<f64> {
+        self.settings.map(|settings| settings.fitting(cloth))
     }
 
     /// Contacts now, with their forces.
@@ -194,6 +201,7 @@ impl Contacts {
             if !self.linked {
                 self.field.link(cloth, bodies, settings.on_itself);
                 self.thickness = settings.fitting(cloth);
+                self.edge = cloth.mean_edge();
                 self.linked = true;
             }
             Field::place(&mut self.field.start, &cloth.x, bodies, false);
@@ -291,14 +299,16 @@ impl Contacts {
         (row.friction, row.stiffness, row.thickness) = (settings.friction, settings.stiffness, *thickness);
         if row.body != NOBODY {
             row.friction = bodies.get(row.body as usize).and_then(|body| body.friction).unwrap_or(settings.friction);
-            // A body must be able to rest on one place.
-            let lightness = twists[row.body as usize].lightness;
-            if lightness > 0.0 {
-                row.stiffness = row.stiffness.max(20.0 / (lightness * *thickness));
-            }
         }
         let known = memory.binary_search_by(|known| known.pair.cmp(&pair));
         row.before = known.map_or((0.0, Vec3::ZERO), |at| (memory[at].push, memory[at].drag));
+        if let Some(twist) = twists.get(row.body as usize).filter(|twist| twist.lightness > 0.0) {
+            // As stiff as its load needs, of which a quarter of the thickness gives way, and from the start as stiff as the cloth around the place: by so
+            // much that a body can rest on it, or by what an edge stretched by a quarter would pull.
+            let rest = 20.0 / (twist.lightness * *thickness);
+            let cloth = 0.25 * settings.stiffness * self.edge / *thickness;
+            row.stiffness = row.stiffness.max(rest.min(cloth)).max(4.0 * row.before.0 / *thickness);
+        }
         // What is pressed is pushed back as hard as before, and thickness that is missing at the start is made up for slowly.
         let slowly = 0.02 * *thickness;
         let now = row.gap + *thickness;

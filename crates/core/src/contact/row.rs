@@ -603,6 +603,28 @@ impl Predictor {
         }
     }
 
+    /// True if a row acts on a body that is free.
+    pub fn moves_bodies(&self, rows: &[Row]) -> bool {
+        let free = |row: &Row| self.inside.get(row.body as usize).is_some_and(|inside| inside.free);
+        self.stiff.iter().zip(rows).any(|(stiff, row)| stiff.on && free(row))
+    }
+
+    /// Adds the impulses [N·s] that would just bring what touches to where it may be, if nothing but its own mass held it, from velocities `v` on. Stiff rows ask
+    /// for far more at first, so these are the measure of what a system may leave.
+    pub fn add_stops(&self, rows: &[Row], bodies: &[Twist], v: &[Vec3], out: &mut [Vec3]) {
+        for (_, row) in self.stiff.iter().zip(rows).filter(|(stiff, row)| stiff.on && row.tie.is_none()) {
+            let speed = bodies.get(row.body as usize).map_or(Vec3::ZERO, |body| body.speed(row.arm) * row.sign);
+            let c = row.soft_gap - 0.5 * row.soft_thickness
+                + row.normal.dot(row.was + (row.across(|n| v[n]) + speed) * self.h);
+            if c >= 0.0 || row.ease.0 <= 0.0 {
+                continue;
+            }
+            for (&n, w) in row.nodes.iter().zip(row.weights) {
+                out[n as usize] -= row.normal * (w * c / (self.h * row.ease.0));
+            }
+        }
+    }
+
     /// Ends the part: rows and bodies take the impulses that nodes have got.
     pub fn settle(&self, rows: &mut [Row], bodies: &mut [Twist]) {
         for (row, &impulse) in rows.iter_mut().zip(&self.given) {

@@ -84,6 +84,9 @@ pub struct Implicit {
 /// Rounds in which contacts find out what they do, at most.
 const ROUNDS: u32 = 6;
 
+/// Least tolerance of a system with free bodies.
+const LEAST: f64 = 1e-4;
+
 /// Share of the loads that counts as nothing, over the tolerance.
 const SLIGHT: f64 = 0.2;
 
@@ -209,13 +212,22 @@ impl Implicit {
         let tolerance = self.settings.tolerance;
         let mut size = dot(&self.residual, &self.residual).sqrt();
         // What lies still has hardly a residual to begin with: a part of the loads is as good a measure.
-        let goal = 2.0 * tolerance * size.max(SLIGHT * h * dot(&self.load, &self.load).sqrt());
+        let (mut scale, mut least) = (size.max(SLIGHT * h * dot(&self.load, &self.load).sqrt()), tolerance);
+        let (predictor, rows, bodies) = contacts.predictor();
+        if predictor.moves_bodies(rows) {
+            // Rows as stiff as a heavy body needs them begin with impulses far beyond what the cloth will get: those that stop it are the measure.
+            kept.copy_from_slice(&free);
+            predictor.add_stops(rows, bodies, &cloth.v, &mut kept);
+            scale = scale.min(dot(&kept, &kept).sqrt().max(SLIGHT * h * dot(&self.load, &self.load).sqrt()));
+            least = LEAST;
+        }
+        let goal = 2.0 * tolerance * scale;
         for round in 0..ROUNDS {
             kept.copy_from_slice(&total);
             let (predictor, rows, _) = contacts.predictor();
             predictor.tie(rows, &cloth.inverse_mass, &mut self.matrix);
             // No round needs to come much nearer than the goal.
-            let enough = (0.5 * goal / size).clamp(tolerance, 0.5);
+            let enough = (0.5 * goal / size).clamp(least, 0.5);
             self.solve(&predictor.linked(rows, &cloth.inverse_mass), enough, round > 0);
             self.matrix.untie();
             let slope = dot(&self.change, &self.residual);

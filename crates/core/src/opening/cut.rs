@@ -36,11 +36,11 @@
 //! within one face. Where two patches have the same material coordinates, the line cuts the one whose face it enters first.
 
 use super::nearest_on_line;
-use crate::cloth::{Cloth, barycentric};
+use crate::cloth::Cloth;
 use crate::contact::distance::point_triangle;
 use crate::criterion::star;
 use crate::math::{Vec2, Vec3};
-use ripstop_mesh::{Change, ChangeLog, CornerId, EdgeId, FaceId, NodeId, height_share};
+use ripstop_mesh::{Change, ChangeLog, CornerId, EdgeId, FaceId, NodeId, barycentric, height_share};
 
 /// Where a part of a divided edge would be less than this share of it, its end slides instead.
 pub const SHARE: f64 = 0.2;

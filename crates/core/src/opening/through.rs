@@ -13,15 +13,13 @@
 //!
 //! A moved node takes place and velocity from the point of the cloth that it is at now, so the cloth stays where it is; lengths, masses
 //! and stiffness follow, and momentum is kept. Nodes don't move that are on the border, held, untearable or on a seam, nor where a node beside them
-//! was made in the same round.
+//! was made in the same round, nor where that would move the surface by more than [`Cloth::stray`], so that cloth that lies on a body doesn't cut into it.
 //!
 //! No needles: neither dividing nor moving leaves an angle below 10° or an edge below 0.35 of the mean edge at the start, unless it was worse
 //! before. So no number of tears makes an angle smaller than the smaller of 10° and what the mesh began with, and a fourth of the
 //! explicit step at the start stays stable ([`Through::STEP`]).
 //!
-//! Source: Karaöz 2015 §2.7 (the line), Pfaff and others 2014 (moving nodes to it). Limits: on strongly curved cloth a moved node lies on one
-//! of its old faces, and the others cut the corner by as much: where cloth lies on a body that is about as small as its triangles, they can cut
-//! into the body. Where a face can be neither divided nor changed, the tear goes along an edge and then on beside its line.
+//! Source: Karaöz 2015 §2.7 (the line), Pfaff and others 2014 (moving nodes to it). Limits: where a face can be neither divided nor changed, the tear goes along an edge and then on beside its line.
 
 use super::snap::{self, NEAR};
 use super::{Edges, Opening, Shape, open_all};
@@ -90,11 +88,10 @@ impl Through {
         let mesh = &cloth.mesh;
         let known = |e: EdgeId| mesh.edge_nodes(e).iter().all(|n| n.index() < cloth.x.len());
         !mesh.is_border_node(n)
-            && star(mesh, n).all(|(e, _)| known(e) && cloth.seams.of(e).is_none())
-            && !cloth.is_held(n)
+            && star(mesh, n).all(|(e, _)| known(e))
             && !cloth.untearable.get(n.index()).is_some_and(|kept| *kept)
             && self.shape.may_move(mesh, n, uv)
-            && mesh.may_slide(n, uv)
+            && cloth.may_slide(n, uv)
     }
 
     /// The rays along which the cloth parts.
