@@ -121,6 +121,17 @@ where = { disc = { at = [0.5, 0.5], radius = 0.1 } }
     assert!(events.contains("\"seam\":\"unpicked\""), "seams are named");
 }
 
+#[test]
+fn so_it_is_with_nodes_that_have_slid() {
+    // Tears through triangles and exact cuts move nodes within the material.
+    let torn = change(TORN, "[air.wind]", "[model.membrane]\n\n[integrator.implicit]\n\n[air.wind]");
+    let torn = change(&torn, "[plastic]\nyield_strain = 0.12\nflow = 0.5\n", "[tear]\nopening = \"through\"\n");
+    let torn = change(&torn, "path = [[0.5, 0.0], [0.5, 0.2]]", "path = [[0.51, -0.1], [0.47, 0.22]]\ncut = true");
+    let table = "directional]\nstrengths = [{ angle = 0, strength = 9 }, { angle = 90, strength = 12 }]";
+    let events = killed_and_resumed(&change(&torn, "separation_tensor]\nstrength = 0.2", table));
+    assert!(events.contains("\"cause\":\"directional\""));
+}
+
 /// What happened, if being killed changed nothing.
 fn killed_and_resumed(torn: &str) -> String {
     let folder = Folder::new();
