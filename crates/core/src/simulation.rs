@@ -250,7 +250,7 @@ impl Simulation {
     }
 
     fn leave_room(&mut self) {
-        if let Some(thickness) = self.contacts.thickness(&self.cloth) {
+        if let Some(thickness) = self.contacts.fitting(&self.cloth) {
             self.bodies.leave_room(ROOM * thickness);
             self.cloth.stray = STRAY * thickness;
         }

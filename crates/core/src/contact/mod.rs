@@ -130,7 +130,7 @@ impl Contacts {
     }
 
     /// The thickness that is used for a cloth [m], if things can touch.
-    pub fn thickness(&self, cloth: &Cloth) -> Option<f64> {
+    pub fn fitting(&self, cloth: &Cloth) -> Option<f64> {
         self.settings.map(|settings| settings.fitting(cloth))
     }
 
