@@ -5,6 +5,7 @@ use crate::range::Range;
 use crate::summary::Outcome;
 use crate::tally::{Tally, Torn, middle, plastic_strains};
 use ripstop::mesh::pieces;
+use ripstop::opening::nearest_on_line;
 use ripstop::{Simulation, Vec2, Vec3};
 use serde::Deserialize;
 
@@ -38,6 +39,8 @@ pub struct Expect {
     pub onset: Option<Onset>,
     /// Torn length by direction in the material.
     pub torn_along: Option<TornAlong>,
+    /// Where opened edges lie.
+    pub torn_path: Option<TornPath>,
     /// Share of the torn length where the strength map is weak.
     pub torn_in_weak: Option<TornInWeak>,
     /// Share of the torn length on seams.
@@ -128,6 +131,16 @@ pub struct TornAlong {
     pub within: Option<f64>,
     /// Share of the torn length along it.
     pub share: Option<Range>,
+}
+
+/// `torn_path = { path = [[0.5, 0.0], [0.5, 1.0]], off = { max = 0.001 } }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TornPath {
+    /// Line on the material [m].
+    pub path: Vec<Vec2>,
+    /// Largest distance of the middle of an opened edge from the line [m].
+    pub off: Range,
 }
 
 /// `torn_in_weak = { below = 0.6, share = { min = 0.8 } }`
@@ -278,6 +291,9 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
         let near = |t: &Torn| angle_between(t.angle.to_degrees(), along.angle) <= along.within.unwrap_or(20.0);
         hold("torn_along.share", along.share, share_of_length(&tally.torn, near));
     }
+    if let Some(TornPath { path, off }) = &expect.torn_path {
+        hold("torn_path.off", Some(*off), tally.torn.iter().map(|t| off_line(t.uv, path)).fold(0.0, f64::max));
+    }
     if let Some(weak) = expect.torn_in_weak {
         let map = simulation.tears_by().and_then(|t| t.resistance.map.as_ref());
         let share = map.map_or(f64::NAN, |map| share_of_length(&tally.torn, |t| map.at(t.uv) < weak.below));
@@ -344,6 +360,11 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
 fn angle_between(a: f64, b: f64) -> f64 {
     let d = (a - b).rem_euclid(180.0);
     d.min(180.0 - d)
+}
+
+/// Distance of a point from a line of several points [m].
+fn off_line(p: Vec2, path: &[Vec2]) -> f64 {
+    path.windows(2).map(|e| p.distance(nearest_on_line(p, e[0], e[1]))).fold(f64::INFINITY, f64::min)
 }
 
 /// Mean direction of lines, weighted by length [degrees]: the mean of doubled angles.
@@ -465,6 +486,14 @@ mod tests {
         assert_eq!(angle_between(90.0, 0.0), 90.0);
         let lines = [torn(175.0, 1.0, [0.0; 2]), torn(5.0, 1.0, [0.0; 2])];
         assert!(angle_between(mean_angle(&lines), 0.0) < 1e-9);
+    }
+
+    #[test]
+    fn a_line_of_several_points_is_as_far_as_its_nearest_part() {
+        let path = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]].map(Vec2::from);
+        for (p, off) in [([0.5, 0.1], 0.1), ([0.9, 0.5], 0.1), ([-0.3, 0.4], 0.5), ([1.0, 0.7], 0.0)] {
+            assert!((off_line(p.into(), &path) - off).abs() < 1e-15, "{p:?}");
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn nearest(mesh: &Mesh, uv: Vec2) -> NodeId {
 }
 
 /// The point of the line from `a` to `b` that is nearest to `p`.
-pub(crate) fn nearest_on_line(p: Vec2, a: Vec2, b: Vec2) -> Vec2 {
+pub fn nearest_on_line(p: Vec2, a: Vec2, b: Vec2) -> Vec2 {
     let along = b - a;
     if along == Vec2::ZERO {
         return a;
