@@ -18,6 +18,10 @@ pub struct Expect {
     pub openings: Option<Range>,
     /// Those of them that began a tear inside whole cloth.
     pub begun: Option<Range>,
+    /// Edges that bodies cut.
+    pub cuts: Option<Range>,
+    /// Where they lie.
+    pub cut_path: Option<CutPath>,
     /// Tips of tears at the end.
     pub tips: Option<Range>,
     /// Nodes at the end less those at the start.
@@ -128,6 +132,16 @@ pub struct TornAlong {
     pub within: Option<f64>,
     /// Share of the torn length along it.
     pub share: Option<Range>,
+}
+
+/// `cut_path = { path = [[0.5, 0.0], [0.5, 1.0]], off = { max = 0.001 } }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CutPath {
+    /// Line on the material [m].
+    pub path: Vec<Vec2>,
+    /// Largest distance of the middle of an edge that a body cut from the line [m].
+    pub off: Range,
 }
 
 /// `torn_in_weak = { below = 0.6, share = { min = 0.8 } }`
@@ -255,6 +269,15 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
     let large: Vec<f64> = pieces.areas.iter().copied().filter(|a| *a >= 0.1 * tally.start.area).collect();
     hold("tears", expect.tears, tally.torn.len() as f64);
     hold("openings", expect.openings, simulation.opening_count() as f64);
+    let cut = || tally.torn.iter().filter(|t| t.cut.is_some());
+    hold("cuts", expect.cuts, cut().count() as f64);
+    if let Some(CutPath { path, off }) = &expect.cut_path {
+        let foot = |p: Vec2, a: Vec2, b: Vec2| {
+            a.lerp(b, ((p - a).dot(b - a) / (b - a).length_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
+        };
+        let from_path = |p: Vec2| path.windows(2).map(|e| p.distance(foot(p, e[0], e[1]))).fold(f64::INFINITY, f64::min);
+        hold("cut_path.off", Some(*off), cut().map(|t| from_path(t.uv)).fold(0.0, f64::max));
+    }
     hold("begun", expect.begun, simulation.begun_count() as f64);
     hold("tips", expect.tips, cloth.weak.iter().filter(|weak| **weak).count() as f64);
     hold("nodes_added", expect.nodes_added, cloth.mesh.node_count() as f64 - tally.start.nodes as f64);
@@ -456,7 +479,7 @@ mod tests {
 
     fn torn(angle: f64, length: f64, uv: [f64; 2]) -> Torn {
         let angle = angle.to_radians();
-        Torn { time: 0.0, node: 0, uv: uv.into(), place: Vec3::ZERO, direction: Vec3::X, angle, length, seam: None }
+        Torn { time: 0.0, node: 0, uv: uv.into(), place: Vec3::ZERO, direction: Vec3::X, angle, length, seam: None, cut: None }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //!
 //! Velocities change by what positions do, over the step.
 //!
-//! Two things are kept apart by a tenth of the thickness, or by half of what they had at the beginning. Pairs nearer than a nanometre at the beginning, as the lips of a fresh tear are, may not come nearer along the line between their triangles.
+//! Two things are kept apart by a tenth of the thickness (a hundredth by [blades](super::blade)), or by half of what they had at the beginning. Pairs nearer than a nanometre at the beginning, as the lips of a fresh tear are, may not come nearer along the line between their triangles.
 //!
 //! Source: Bridson, Fedkiw, Anderson 2002 §§6–7; Provot 1997 (zones). Deviation: impulses stop at the time of contact, not by the velocity of the whole step.
 
@@ -26,6 +26,9 @@ const IMPULSES: u32 = 12;
 
 /// Rounds in all.
 const ROUNDS: u32 = 100;
+
+/// Share of the usual gap that is kept from what cuts: less than lips step back from each other.
+const KEEN: f64 = 0.1;
 
 /// Buffers, and the state of one run.
 #[derive(Default)]
@@ -84,9 +87,18 @@ impl Resolver {
                 self.zone = Sets::new(cloth.x.len() + bodies.len());
             }
             report.stopped += self.hits.len() as u32;
+            if std::env::var("HITS").is_ok() {
+                for hit in &self.hits {
+                    let corners = field.corners(hit.pair);
+                    let at = corners.map(|p| field.start[p as usize].lerp(field.now[p as usize], hit.time));
+                    let (w, a) = nearest(hit.pair, at);
+                    let (w0, a0) = nearest(hit.pair, corners.map(|p| field.start[p as usize]));
+                    eprintln!("    r{round} {:?} c {:?} t {:.4} w {w:.3?} a {a:.7} | start {w0:.3?} {:.7}", hit.pair, corners.map(|p| p as i64 - field.body_points as i64), hit.time, a0);
+                }
+            }
             self.moved.fill(false);
             if round < IMPULSES {
-                self.push(field, cloth, bodies, friction);
+                self.push(field, cloth, bodies, friction, KEEN * gap);
             } else {
                 report.frozen = self.freeze(field, cloth, bodies);
             }
@@ -126,7 +138,13 @@ impl Resolver {
                 if !corners.iter().any(|&p| moved[p as usize]) {
                     continue;
                 }
+                // Lips pass close by the blade that has parted them.
+                let honed = !field.honed(corners).is_empty();
+                let gap = if honed { KEEN * gap } else { gap };
                 if let Some(time) = meet(field, pair, corners, f64::from(apart), gap) {
+                    if honed && slides_by(field, pair, corners, time) {
+                        continue;
+                    }
                     list.push(Hit { pair, time });
                 }
             }
@@ -139,10 +157,28 @@ impl Resolver {
         self.hits.clear();
         self.lists.iter().for_each(|list| self.hits.extend_from_slice(list));
         self.hits.sort_unstable_by_key(|hit| hit.pair);
+        self.take_in_time(field);
+    }
+
+    /// Of what meets a blade, leaves what comes first to each node: what comes later may be from inside it, and is looked at again.
+    fn take_in_time(&mut self, field: &Field) {
+        if field.sharp.is_empty() {
+            return;
+        }
+        let mut met: Vec<Hit> = self.hits.extract_if(.., |hit| !field.honed(field.corners(hit.pair)).is_empty()).collect();
+        met.sort_by(|a, b| a.time.total_cmp(&b.time).then(a.pair.cmp(&b.pair)));
+        let mut taken: Vec<u32> = Vec::new();
+        for hit in met {
+            let nodes = field.corners(hit.pair).into_iter().filter(|&p| !field.is_body(p));
+            if !nodes.clone().any(|p| taken.contains(&p)) {
+                taken.extend(nodes);
+                self.hits.push(hit);
+            }
+        }
     }
 
     /// One round of impulses.
-    fn push(&mut self, field: &mut Field, cloth: &Cloth, bodies: &mut Bodies, friction: f64) {
+    fn push(&mut self, field: &mut Field, cloth: &Cloth, bodies: &mut Bodies, friction: f64, keen: f64) {
         let first = field.body_points;
         let mut nudges = vec![Nudge::default(); bodies.len()];
         let inertia: Vec<(f64, Mat3)> = (0..bodies.len()).map(|b| bodies.inertia(b)).collect();
@@ -190,7 +226,9 @@ impl Resolver {
                 continue;
             }
             let kept = 1.0 - hit.time;
-            let push = -along * kept / ease;
+            // What slides along a blade would meet it at the end of every round again.
+            let aside = if field.honed(corners).is_empty() { 0.0 } else { keen };
+            let push = (aside - along * kept) / ease;
             let slip = (gone - normal * along) * kept;
             let limit = body.and_then(|b| bodies.get(b)?.friction).unwrap_or(friction) * push;
             let rub = slip.length() / ease;
@@ -316,6 +354,13 @@ pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) 
         Pair::PointFace(..) => ccd::point_triangle(&from, &to, query),
         Pair::EdgeEdge(..) => ccd::edge_edge(&from, &to, query),
     }
+}
+
+/// True if a place of a blade is not what the cloth meets: another is nearer then.
+fn slides_by(field: &Field, pair: Pair, corners: [u32; 4], time: f64) -> bool {
+    let at = |p: u32| field.start[p as usize].lerp(field.now[p as usize], time);
+    let (weights, apart) = nearest(pair, corners.map(at));
+    !field.is_nearest(corners, weights, apart.length(), at)
 }
 
 /// Which way two things lie apart that touch at the beginning of the step.

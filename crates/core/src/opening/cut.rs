@@ -155,7 +155,7 @@ fn on_cloth(cloth: &Cloth, point: Vec3, within: f64) -> Option<Vec2> {
 }
 
 /// Leaves out points of a line that are within `tolerance` [m] of the line without them (Douglas and Peucker 1973).
-fn straighten(points: &[Vec2], tolerance: f64) -> Vec<Vec2> {
+pub(crate) fn straighten(points: &[Vec2], tolerance: f64) -> Vec<Vec2> {
     let mut kept = vec![false; points.len()];
     let mut spans = vec![(0, points.len().saturating_sub(1))];
     while let Some((from, to)) = spans.pop() {
