@@ -194,7 +194,7 @@ impl Simulation {
 
     /// The same for an integrator chosen at run time.
     pub fn boxed(cloth: Cloth, potentials: Vec<Box<dyn Potential>>, integrator: Box<dyn Integrator>, h: f64) -> Self {
-        let (reach, finest) = (cloth.extent(), opening::FINEST * cloth.mean_edge());
+        let (reach, finest) = (cloth.extent(), std::env::var("FINEST").ok().and_then(|s| s.parse().ok()).unwrap_or(opening::FINEST) * cloth.mean_edge());
         Self {
             forces: Forces::new(potentials),
             cloth,

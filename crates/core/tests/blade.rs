@@ -12,12 +12,12 @@ use ripstop::tear::{Cause, Event};
 use ripstop::{Bodies, Cloth, Fabric, Key, Placement, Pose, Simulation, Vec2, Vec3};
 
 const FABRIC: Fabric = Fabric { density: 0.2, stretch: 800.0, shear: 80.0, ..Fabric::SOFT };
-const SPACING: f64 = 0.06;
+fn var(name: &str, usual: f64) -> f64 { std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(usual) }
 
 /// A metre of cloth in the plane y = 0, from the origin along x and z.
 fn sheet() -> Cloth {
     let place = Placement { origin: Vec3::ZERO, weft: Vec3::X, warp: Vec3::Z };
-    Cloth::flat(generate::irregular(Vec2::ONE, SPACING, 4).unwrap(), FABRIC.density, place)
+    Cloth::flat(generate::irregular(Vec2::ONE, var("SPACING", 0.06), 4).unwrap(), FABRIC.density, place)
 }
 
 /// The same, held along the sides at z = 0 and z = 1.
@@ -52,7 +52,7 @@ fn moved(spec: BodySpec, by: Vec3, time: f64) -> BodySpec {
 fn simulation(cloth: Cloth, body: BodySpec, gravity: Vec3, h: f64) -> Simulation {
     let mut potentials = membrane(&FABRIC, Elasticity::of(&FABRIC), &cloth);
     potentials.extend(Surroundings { gravity, viscous: 0.0, ..Surroundings::default() }.loads(&cloth));
-    let settings = ContactSettings { thickness: 1e-3, friction: 0.2, stiffness: 800.0, on_itself: true };
+    let settings = ContactSettings { thickness: var("THICK", 1e-3), friction: 0.2, stiffness: 800.0, on_itself: true };
     let integrator = Implicit::new(ImplicitSettings { tolerance: 1e-6, ..ImplicitSettings::default() });
     Simulation::new(cloth, potentials, integrator, h)
         .with_bodies(Bodies::new(vec![body], gravity).unwrap())
@@ -116,10 +116,10 @@ fn straight_down_through_a_resting_sheet() {
 
 #[test]
 fn sideways_from_the_border() {
-    for steps in [10u32, 40] {
+    for steps in [var("STEPS", 40.0) as u32] {
         // The edge upright, going along x.
         let turned = Pose { place: Vec3::new(-0.03, 0.0, 0.47), turn: turn(Vec3::Z * 0.5 * std::f64::consts::PI) };
-        let along = moved(knife(0.4, 0.05, 0.004).at(turned), Vec3::X * 0.5, 0.2);
+        let along = moved(knife(0.4, 0.05, var("BLADE_T", 0.004)).at(turned), Vec3::X * 0.5, 0.2);
         let mut simulation = simulation(held(), along, Vec3::ZERO, 0.2 / f64::from(steps));
         let events = run(&mut simulation, steps);
         eprintln!("off {}", off(&events, Vec2::new(0.0, 0.47), Vec2::new(1.0, 0.47)));

@@ -35,7 +35,7 @@
 use super::field::{Field, Pair};
 use super::{Contacts, Memory};
 use crate::body::Bodies;
-use crate::cloth::Cloth;
+use crate::cloth::{Cloth, barycentric};
 use crate::fabric::Fabric;
 use crate::math::{Vec2, Vec3};
 use crate::opening::cut::straighten;
@@ -68,10 +68,13 @@ pub struct Stroke {
 }
 
 /// Nearer than so many mean edges to the lips of a slit nothing is cut: twice the shortest edge that cuts make.
-pub const BESIDE: f64 = 2.0 * crate::opening::FINEST;
+fn beside_() -> f64 { std::env::var("BESIDE").ok().and_then(|s| s.parse().ok()).unwrap_or(0.3) }
 
 /// Most pieces of time that a ribbon is divided into.
 const MOST_PIECES: f64 = 64.0;
+
+/// A blade comes no nearer to the tip of its slit than two thicknesses and this many mean edges.
+const NEAR: f64 = 0.05;
 
 /// Stretches of a line that are nearer to each other than this many mean edges are joined.
 const JOINED: f64 = 0.02;
@@ -167,7 +170,7 @@ impl Contacts {
             return Vec::new();
         }
         let mean = cloth.mean_edge();
-        let limits = Limits { mean, lead: BESIDE * mean + 2.0 * settings.fitting(cloth) };
+        let limits = Limits { mean, near: 2.0 * settings.fitting(cloth) + NEAR * mean, lead: beside_() * mean };
         let mut strokes = Vec::new();
         let mut lips = None;
         for (b, body) in bodies.iter().enumerate().filter(|(_, body)| body.ties.is_empty()) {
@@ -177,14 +180,14 @@ impl Contacts {
                 let [p, q] = ends.map(|p| sweep(b, body.surface.points[p as usize]));
                 let sweep = Sweep { from: [p[0], q[0]], to: [p[1], q[1]] };
                 let pressed = self.field.pressed_of(&self.pressed, b as u32, ends);
-                sweep.cross(cloth, x, mean, (cutting, pressed, h), &mut found);
+                sweep.cross(cloth, x, limits, (cutting, pressed, h), &mut found);
             }
             if found.is_empty() {
                 continue;
             }
             let lips = lips.get_or_insert_with(|| Lips::of(cloth));
             for line in join(found, JOINED * mean) {
-                let paths = lips.leave(&line.carried_on(limits), limits);
+                let paths = lips.leave(&line.carried_on(cloth, limits), limits);
                 strokes.extend(paths.into_iter().map(|path| Stroke { body: b as u32, path }));
             }
         }
@@ -233,6 +236,8 @@ enum End {
 struct Stretch {
     at: [Vec2; 2],
     end: [End; 2],
+    /// Which way the blade goes.
+    ahead: Vec2,
 }
 
 /// A point in the frame of a face: weights of its second and third corner, and height above it [m].
@@ -268,12 +273,13 @@ impl Sweep {
         &self,
         cloth: &Cloth,
         [x_t0, x_t1]: [&[Vec3]; 2],
-        mean: f64,
+        limits: Limits,
         (cutting, pressed, h): (Cutting, f64, f64),
         found: &mut Vec<Stretch>,
     ) {
         let all = [self.from[0], self.from[1], self.to[0], self.to[1]];
         let (low, high) = all.iter().fold((all[0], all[0]), |(low, high), &p| (low.min(p), high.max(p)));
+        let (low, high) = (low - limits.near, high + limits.near);
         let mesh = &cloth.mesh;
         let first = found.len();
         let mut hardest = 0.0f64;
@@ -288,7 +294,7 @@ impl Sweep {
             }
             let moved = (to[0] + to[1] + to[2] - from[0] - from[1] - from[2]) / 3.0;
             let before = found.len();
-            self.cross_face(cloth, face, [from, to], mean, found);
+            self.cross_face(cloth, face, [from, to], limits, found);
             if found.len() > before {
                 let gone = [0, 1].map(|k| (self.to[k] - self.from[k] - moved).reject_from(along).length());
                 hardest = hardest.max(cutting.impedance * gone[0].max(gone[1]) / h + pressed);
@@ -304,14 +310,17 @@ impl Sweep {
         cloth: &Cloth,
         face: FaceId,
         [from, to]: [[Vec3; 3]; 2],
-        mean: f64,
+        limits: Limits,
         found: &mut Vec<Stretch>,
     ) {
         let far = [0, 1].map(|k| {
             let own = self.to[k] - self.from[k];
             (0..3).map(|c| (own - (to[c] - from[c])).length()).fold(0.0, f64::max)
         });
-        let pieces = (far[0].max(far[1]) / mean).ceil().clamp(1.0, MOST_PIECES);
+        let far = far[0].max(far[1]);
+        let pieces = (far / limits.mean).ceil().clamp(1.0, MOST_PIECES);
+        // A little longer than the step.
+        let until = 1.0 + (limits.near / far).min(1.0);
         let at = |t: f64| -> Option<[Local; 2]> {
             let corners = std::array::from_fn(|k| from[k].lerp(to[k], t));
             let [a, b] = [0, 1].map(|k| Local::of(self.from[k].lerp(self.to[k], t), corners));
@@ -319,9 +328,16 @@ impl Sweep {
         };
         let Some(mut last) = at(0.0) else { return };
         for piece in 0..pieces as u32 {
-            let Some(next) = at(f64::from(piece + 1) / pieces) else { return };
+            let Some(next) = at(until * f64::from(piece + 1) / pieces) else { return };
             let ends = f64::from(piece + 1) == pieces;
             let ([a, b], [c, d]) = (last, next);
+            let ahead = match ([a.through(&b), b.through(&d), c.through(&a)], d.through(&c)) {
+                ([Some(p), None, None] | [None, Some(p), None] | [None, None, Some(p)], Some(q)) => {
+                    let [o, e, f] = cloth.mesh.face_uv(face);
+                    (e - o) * (q[0] - p[0]) + (f - o) * (q[1] - p[1])
+                }
+                _ => Vec2::ZERO,
+            };
             // Two triangles; the side from c to d is where the blade is at last.
             for (triangle, leading) in [([a, b, d], None), ([a, d, c], Some(1))] {
                 let mut cut: [([f64; 2], End); 2] = [([0.0; 2], End::Side); 2];
@@ -335,7 +351,7 @@ impl Sweep {
                     }
                 }
                 if count == 2 {
-                    found.extend(clip(cloth, face, cut));
+                    found.extend(clip(cloth, face, cut, ahead));
                 }
             }
             last = next;
@@ -344,7 +360,12 @@ impl Sweep {
 }
 
 /// The part of a stretch within a face; its ends are weights of the second and third corner.
-fn clip(cloth: &Cloth, face: FaceId, [(p, p_end), (q, q_end)]: [([f64; 2], End); 2]) -> Option<Stretch> {
+fn clip(
+    cloth: &Cloth,
+    face: FaceId,
+    [(p, p_end), (q, q_end)]: [([f64; 2], End); 2],
+    ahead: Vec2,
+) -> Option<Stretch> {
     let mesh = &cloth.mesh;
     let weights = |[u, v]: [f64; 2]| [1.0 - u - v, u, v];
     let (a, b) = (weights(p), weights(q));
@@ -368,14 +389,16 @@ fn clip(cloth: &Cloth, face: FaceId, [(p, p_end), (q, q_end)]: [([f64; 2], End);
     }
     let uv = mesh.face_uv(face);
     let at = |t: f64| (0..3).map(|k| uv[k] * (a[k] + (b[k] - a[k]) * t)).sum::<Vec2>();
-    Some(Stretch { at: [at(from.0), at(to.0)], end: [from.1, to.1] })
+    Some(Stretch { at: [at(from.0), at(to.0)], end: [from.1, to.1], ahead })
 }
 
 /// What lines are made by [m].
 #[derive(Clone, Copy)]
 struct Limits {
     mean: f64,
-    /// How far a slit goes ahead of the blade.
+    /// How far from the tip of its slit a blade may come.
+    near: f64,
+    /// How far a slit goes on from there, and to the next edge.
     lead: f64,
 }
 
@@ -384,6 +407,7 @@ struct Limits {
 struct Line {
     points: Vec<Vec2>,
     end: [End; 2],
+    ahead: [Vec2; 2],
 }
 
 /// Joins stretches whose ends are `near` [m] each other.
@@ -391,7 +415,7 @@ fn join(mut left: Vec<Stretch>, near: f64) -> Vec<Line> {
     let mut lines = Vec::new();
     left.reverse();
     while let Some(first) = left.pop() {
-        let mut line = Line { points: first.at.to_vec(), end: first.end };
+        let mut line = Line { points: first.at.to_vec(), end: first.end, ahead: [first.ahead; 2] };
         for side in [1, 0] {
             loop {
                 let tail = if side == 1 { line.points[line.points.len() - 1] } else { line.points[0] };
@@ -407,7 +431,7 @@ fn join(mut left: Vec<Stretch>, near: f64) -> Vec<Line> {
                 // What ends at the blade or the border has no next one, but its other half may lie there.
                 let Some((_, i, k)) = best else { break };
                 let next = left.remove(i);
-                line.end[side] = next.end[1 - k];
+                (line.end[side], line.ahead[side]) = (next.end[1 - k], next.ahead);
                 if side == 1 {
                     line.points.push(next.at[1 - k]);
                 } else {
@@ -422,7 +446,7 @@ fn join(mut left: Vec<Stretch>, near: f64) -> Vec<Line> {
 
 impl Line {
     /// The line straightened, carried on ahead of the blade and out of the cloth.
-    fn carried_on(mut self, limits: Limits) -> Self {
+    fn carried_on(mut self, cloth: &Cloth, limits: Limits) -> Self {
         self.points = straighten(&self.points, 1e-3 * limits.mean);
         for side in 0..2 {
             let last = self.points.len() - 1;
@@ -431,13 +455,13 @@ impl Line {
             } else {
                 (self.points[last], self.points[last.saturating_sub(1)])
             };
-            let by = match self.end[side] {
+            let ahead = if self.end[side] == End::Blade { self.ahead[side] } else { end - before };
+            let Some(ahead) = ahead.try_normalize().or_else(|| (end - before).try_normalize()) else { continue };
+            let further = match self.end[side] {
                 End::Side => continue,
-                End::Border => BESIDE * limits.mean,
-                End::Blade => limits.lead,
+                End::Border => end + ahead * (beside_() * limits.mean),
+                End::Blade => to_next_edge(cloth, end + ahead * limits.lead, ahead, limits),
             };
-            let Some(ahead) = (end - before).try_normalize() else { continue };
-            let further = end + ahead * by;
             if side == 0 {
                 self.points.insert(0, further);
             } else {
@@ -446,6 +470,29 @@ impl Line {
         }
         self.points = straighten(&self.points, 1e-3 * limits.mean);
         self
+    }
+}
+
+/// Where a line that goes on from `p` leaves the face that `p` is in; some way beyond if the cloth ends there.
+fn to_next_edge(cloth: &Cloth, p: Vec2, ahead: Vec2, limits: Limits) -> Vec2 {
+    let mesh = &cloth.mesh;
+    let inside = |f: &FaceId| barycentric(mesh.face_uv(*f), p).is_some_and(|w| w.into_iter().all(|w| w >= 0.0));
+    let Some(face) = mesh.faces().find(inside) else { return p };
+    let (uv, corners) = (mesh.face_uv(face), face.corners());
+    let mut out = (f64::INFINITY, false);
+    for k in 0..3 {
+        let (a, side) = (uv[k], uv[(k + 1) % 3] - uv[k]);
+        // p + s·ahead on the line of the side; it is left where it goes outward.
+        let (height, climb) = (side.perp_dot(p - a), side.perp_dot(ahead));
+        let s = -height / climb;
+        if climb < 0.0 && s < out.0 {
+            out = (s, mesh.twin(corners[k]).is_none());
+        }
+    }
+    match out {
+        (s, _) if !s.is_finite() => p,
+        (s, true) => p + ahead * (s + beside_() * limits.mean),
+        (s, false) => p + ahead * s,
     }
 }
 
@@ -467,7 +514,7 @@ impl Lips {
 
     /// The parts of a line that are not beside a lip, each joined to the lip where it was.
     fn leave(&self, line: &Line, limits: Limits) -> Vec<Vec<Vec2>> {
-        let beside = BESIDE * limits.mean;
+        let beside = beside_() * limits.mean;
         let mut paths: Vec<Vec<Vec2>> = Vec::new();
         let mut path: Vec<Vec2> = Vec::new();
         let mut cut_short = false;
