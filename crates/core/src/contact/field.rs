@@ -177,9 +177,9 @@ impl Field {
         body.map_or(0..0, |&b| self.honed[b as usize].clone())
     }
 
-    /// True if the place where a blade is near the cloth is the nearest of the whole blade. On a thin one cloth is within reach of many triangles, and of all but one of them from a direction
-    /// in which there is nothing. Blades have few triangles, so all are asked.
-    pub fn is_nearest(&self, corners: [u32; 4], weights: [f64; 4], distance: f64, at: impl Fn(u32) -> Vec3) -> bool {
+    /// From the nearest point of a whole blade to where a pair of it is near the cloth; none if the pair has that point itself. On a thin blade cloth is within reach of many triangles, and of all but
+    /// one of them from a direction in which there is nothing. Blades have few triangles, so all are asked.
+    pub fn nearer(&self, corners: [u32; 4], weights: [f64; 4], distance: f64, at: impl Fn(u32) -> Vec3) -> Option<Vec3> {
         let (mut place, mut sign) = (Vec3::ZERO, 0.0);
         for (&p, w) in corners.iter().zip(weights) {
             if !self.is_body(p) {
@@ -187,11 +187,13 @@ impl Field {
             }
         }
         let place = if sign > 0.0 { place } else { -place };
-        let far = |f: u32| {
+        let apart = |f: u32| {
             let x = self.faces[f as usize].points.map(&at);
-            point_triangle(place, x).of(x).distance(place)
+            place - point_triangle(place, x).of(x)
         };
-        self.honed(corners).all(|f| far(f) >= distance * (1.0 - 1e-3) - 1e-9)
+        let least = self.honed(corners).map(apart).min_by(|a, b| a.length().total_cmp(&b.length()));
+        let sign = if sign > 0.0 { 1.0 } else { -1.0 };
+        least.filter(|apart| apart.length() < distance * (1.0 - 1e-3) - 1e-9).map(|apart| apart * sign)
     }
 
     /// The points of an edge.

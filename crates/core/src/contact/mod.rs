@@ -311,7 +311,7 @@ impl Contacts {
         }
         let honed = !field.honed(corners).is_empty();
         if distance < 2.0 * *thickness {
-            if honed && !field.is_nearest(corners, weights, distance, |p| field.start[p as usize]) {
+            if honed && field.nearer(corners, weights, distance, |p| field.start[p as usize]).is_some() {
                 return None;
             }
             return Some(Place { weights, normal: apart / distance, distance, gap: distance - *thickness, now: true });

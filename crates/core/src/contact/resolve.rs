@@ -197,7 +197,10 @@ impl Resolver {
             let at: [Vec3; 4] = std::array::from_fn(|k| start[k] + (end[k] - start[k]) * hit.time);
             let (weights, apart) = nearest(hit.pair, at);
             let beside = if hit.time == 0.0 { side(field, hit.pair, corners) } else { None };
-            let Some(normal) = beside.or_else(|| apart.try_normalize()) else { continue };
+            let honed = !field.honed(corners).is_empty();
+            let moving = |p: u32| field.start[p as usize].lerp(field.now[p as usize], hit.time);
+            let nearer = if honed { field.nearer(corners, weights, apart.length(), moving) } else { None };
+            let Some(normal) = beside.or_else(|| nearer.unwrap_or(apart).try_normalize()) else { continue };
             let gone: Vec3 = (0..4).map(|k| (end[k] - start[k]) * weights[k]).sum();
             let along = normal.dot(gone);
             if along >= 0.0 {
@@ -227,7 +230,7 @@ impl Resolver {
             }
             let kept = 1.0 - hit.time;
             // What slides along a blade would meet it at the end of every round again.
-            let aside = if field.honed(corners).is_empty() { 0.0 } else { keen };
+            let aside = if honed { keen } else { 0.0 };
             let push = (aside - along * kept) / ease;
             let slip = (gone - normal * along) * kept;
             let limit = body.and_then(|b| bodies.get(b)?.friction).unwrap_or(friction) * push;
@@ -356,11 +359,13 @@ pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) 
     }
 }
 
-/// True if a place of a blade is not what the cloth meets: another is nearer then.
+/// True if cloth that comes near a place of a blade will not reach what of the blade is nearest to it then.
 fn slides_by(field: &Field, pair: Pair, corners: [u32; 4], time: f64) -> bool {
     let at = |p: u32| field.start[p as usize].lerp(field.now[p as usize], time);
     let (weights, apart) = nearest(pair, corners.map(at));
-    !field.is_nearest(corners, weights, apart.length(), at)
+    let Some(apart) = field.nearer(corners, weights, apart.length(), at) else { return false };
+    let gone: Vec3 = (0..4).map(|k| (field.now[corners[k] as usize] - field.start[corners[k] as usize]) * weights[k]).sum();
+    gone.dot(apart) * (1.0 - time) > -0.5 * apart.length_squared()
 }
 
 /// Which way two things lie apart that touch at the beginning of the step.
