@@ -76,6 +76,9 @@ const MOST_PIECES: f64 = 64.0;
 /// A blade comes no nearer to the tip of its slit than two thicknesses and this many mean edges.
 const NEAR: f64 = 0.05;
 
+/// Turns of a line by less than so many mean edges aren't followed: every turn needs a node.
+const STRAIGHT: f64 = 0.03;
+
 /// Stretches of a line that are nearer to each other than this many mean edges are joined.
 const JOINED: f64 = 0.02;
 
@@ -557,11 +560,8 @@ impl Lips {
             }
         }
         end(&mut path, &mut paths, false);
-        // A slit that touches nothing needs a middle that can part.
         for path in &mut paths {
-            if let [a, b] = path[..] {
-                path.insert(1, a.midpoint(b));
-            }
+            *path = straighten(path, STRAIGHT * limits.mean);
         }
         paths
     }
