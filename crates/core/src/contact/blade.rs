@@ -33,7 +33,7 @@
 //! mean edge) lips stay where they are: a blade must be moved by less than a few edges per step to look well.
 
 use super::field::{Field, Pair};
-use super::{Contacts, Memory};
+use super::{Contacts, Memory, distance};
 use crate::body::Bodies;
 use crate::cloth::{Cloth, barycentric};
 use crate::fabric::Fabric;
@@ -78,6 +78,9 @@ const NEAR: f64 = 0.05;
 
 /// Turns of a line by less than so many mean edges aren't followed: every turn needs a node.
 const STRAIGHT: f64 = 0.03;
+
+/// What is nearer than so many mean edges is the cloth around a blade.
+const AROUND: f64 = 5.0;
 
 /// Stretches of a line that are nearer to each other than this many mean edges are joined.
 const JOINED: f64 = 0.02;
@@ -239,8 +242,9 @@ enum End {
 struct Stretch {
     at: [Vec2; 2],
     end: [End; 2],
-    /// Which way the blade goes.
+    /// Which way the place where the blade is goes on, if it ends there.
     ahead: Vec2,
+    face: FaceId,
 }
 
 /// A point in the frame of a face: weights of its second and third corner, and height above it [m].
@@ -306,6 +310,30 @@ impl Sweep {
         if hardest < cutting.resistance {
             found.truncate(first);
         }
+        self.aim(cloth, [x_t0, x_t1], limits, &mut found[first..]);
+    }
+
+    /// Finds which way stretches that end at the blade go on: the edge goes on as it moves, against the cloth around as a whole, since what is next to a blade trembles.
+    /// A point where a line along b that moves by w passes a plane of normal n moves by w − b (n·w)/(n·b).
+    fn aim(&self, cloth: &Cloth, [x_t0, x_t1]: [&[Vec3]; 2], limits: Limits, found: &mut [Stretch]) {
+        for stretch in found.iter_mut().filter(|stretch| stretch.end.contains(&End::Blade)) {
+            let corners = cloth.mesh.face_nodes(stretch.face).map(|n| x_t1[n.0 as usize]);
+            let middle = (corners[0] + corners[1] + corners[2]) / 3.0;
+            let (mut mass, mut drift) = (0.0, Vec3::ZERO);
+            for (n, (a, b)) in cloth.mesh.nodes().zip(x_t0.iter().zip(x_t1)) {
+                if b.distance_squared(middle) < (AROUND * limits.mean) * (AROUND * limits.mean) {
+                    (mass, drift) = (mass + cloth.mass[n], drift + (*b - *a) * cloth.mass[n]);
+                }
+            }
+            let share = distance::point_edge(middle, self.to);
+            let w = self.from[0].lerp(self.from[1], share);
+            let w = self.to[0].lerp(self.to[1], share) - w - drift / mass.max(f64::MIN_POSITIVE);
+            let (n, b) = ((corners[1] - corners[0]).cross(corners[2] - corners[0]), self.to[1] - self.to[0]);
+            let goes = w - b * (n.dot(w) / n.dot(b));
+            let [o, e, f] = cloth.mesh.face_uv(stretch.face);
+            let ahead = Local::of(corners[0] + goes, corners).map(|at| (e - o) * at.u + (f - o) * at.v);
+            stretch.ahead = ahead.unwrap_or_default();
+        }
     }
 
     fn cross_face(
@@ -334,13 +362,6 @@ impl Sweep {
             let Some(next) = at(until * f64::from(piece + 1) / pieces) else { return };
             let ends = f64::from(piece + 1) == pieces;
             let ([a, b], [c, d]) = (last, next);
-            let ahead = match ([a.through(&b), b.through(&d), c.through(&a)], d.through(&c)) {
-                ([Some(p), None, None] | [None, Some(p), None] | [None, None, Some(p)], Some(q)) => {
-                    let [o, e, f] = cloth.mesh.face_uv(face);
-                    (e - o) * (q[0] - p[0]) + (f - o) * (q[1] - p[1])
-                }
-                _ => Vec2::ZERO,
-            };
             // Two triangles; the side from c to d is where the blade is at last.
             for (triangle, leading) in [([a, b, d], None), ([a, d, c], Some(1))] {
                 let mut cut: [([f64; 2], End); 2] = [([0.0; 2], End::Side); 2];
@@ -354,7 +375,7 @@ impl Sweep {
                     }
                 }
                 if count == 2 {
-                    found.extend(clip(cloth, face, cut, ahead));
+                    found.extend(clip(cloth, face, cut));
                 }
             }
             last = next;
@@ -363,12 +384,7 @@ impl Sweep {
 }
 
 /// The part of a stretch within a face; its ends are weights of the second and third corner.
-fn clip(
-    cloth: &Cloth,
-    face: FaceId,
-    [(p, p_end), (q, q_end)]: [([f64; 2], End); 2],
-    ahead: Vec2,
-) -> Option<Stretch> {
+fn clip(cloth: &Cloth, face: FaceId, [(p, p_end), (q, q_end)]: [([f64; 2], End); 2]) -> Option<Stretch> {
     let mesh = &cloth.mesh;
     let weights = |[u, v]: [f64; 2]| [1.0 - u - v, u, v];
     let (a, b) = (weights(p), weights(q));
@@ -392,7 +408,7 @@ fn clip(
     }
     let uv = mesh.face_uv(face);
     let at = |t: f64| (0..3).map(|k| uv[k] * (a[k] + (b[k] - a[k]) * t)).sum::<Vec2>();
-    Some(Stretch { at: [at(from.0), at(to.0)], end: [from.1, to.1], ahead })
+    Some(Stretch { at: [at(from.0), at(to.0)], end: [from.1, to.1], ahead: Vec2::ZERO, face })
 }
 
 /// What lines are made by [m].
