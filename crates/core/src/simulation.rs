@@ -194,7 +194,7 @@ impl Simulation {
 
     /// The same for an integrator chosen at run time.
     pub fn boxed(cloth: Cloth, potentials: Vec<Box<dyn Potential>>, integrator: Box<dyn Integrator>, h: f64) -> Self {
-        let (reach, finest) = (cloth.extent(), std::env::var("FINEST").ok().and_then(|s| s.parse().ok()).unwrap_or(opening::FINEST) * cloth.mean_edge());
+        let (reach, finest) = (cloth.extent(), opening::FINEST * cloth.mean_edge());
         Self {
             forces: Forces::new(potentials),
             cloth,
@@ -469,7 +469,6 @@ impl Simulation {
             if self.log.is_empty() {
                 continue;
             }
-            if std::env::var("BLADE").is_ok() { eprintln!("  {} {path:?}", before.is_some()); }
             let length: f64 = self.events[first..].iter().map(|event| event.length).sum();
             self.bodies.slow_down(body as usize, cutting.resistance * self.contacts.thickness() * length);
             self.follow(since, watch);

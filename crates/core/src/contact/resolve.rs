@@ -87,15 +87,6 @@ impl Resolver {
                 self.zone = Sets::new(cloth.x.len() + bodies.len());
             }
             report.stopped += self.hits.len() as u32;
-            if std::env::var("HITS").is_ok() {
-                for hit in &self.hits {
-                    let corners = field.corners(hit.pair);
-                    let at = corners.map(|p| field.start[p as usize].lerp(field.now[p as usize], hit.time));
-                    let (w, a) = nearest(hit.pair, at);
-                    let (w0, a0) = nearest(hit.pair, corners.map(|p| field.start[p as usize]));
-                    eprintln!("    r{round} {:?} c {:?} t {:.4} w {w:.3?} a {a:.7} | start {w0:.3?} {:.7}", hit.pair, corners.map(|p| p as i64 - field.body_points as i64), hit.time, a0);
-                }
-            }
             self.moved.fill(false);
             if round < IMPULSES {
                 self.push(field, cloth, bodies, friction, KEEN * gap);
