@@ -383,7 +383,7 @@ impl Simulation {
             if !self.log.is_empty() {
                 self.follow(0.0, watch);
             }
-            cut_along(&mut self.cloth, &path, self.finest, Cause::Hand, &mut self.log, &mut self.events);
+            cut_along(&mut self.cloth, &path, (self.finest, &[]), Cause::Hand, &mut self.log, &mut self.events);
         }
         seam::open_due(&mut self.cloth, time + 0.5 * h, &mut self.log, &mut self.events);
         if !self.log.is_empty() {
@@ -448,20 +448,16 @@ impl Simulation {
     }
 
     /// Cuts where blades pass through, `since` [s] after the beginning of the step; likewise the cloth as it was when this part of the step began.
-    fn cut_by_blades(
-        &mut self,
-        strokes: &[Stroke],
-        mut before: Option<&mut Cloth>,
-        since: f64,
-        watch: &mut dyn Watch,
-    ) {
+    fn cut_by_blades(&mut self, strokes: &[Stroke], mut before: Option<&mut Cloth>, since: f64, watch: &mut dyn Watch) {
         let Some(cutting) = self.contacts.cutting() else { return };
         for &Stroke { body, ref path } in strokes {
             let first = self.events.len();
-            cut_along(&mut self.cloth, path, self.finest, Cause::Cut { body }, &mut self.log, &mut self.events);
+            let fixed = self.contacts.around_blade(&self.cloth, before.as_deref(), &self.bodies, body as usize);
+            let (finest, cause) = ((self.finest, &fixed[..]), Cause::Cut { body });
+            cut_along(&mut self.cloth, path, finest, cause, &mut self.log, &mut self.events);
             if let Some(before) = &mut before {
                 let mut log = ChangeLog::new();
-                opening::cut(before, path, self.finest, &mut log);
+                opening::cut_around(before, path, self.finest, &fixed, &mut log);
                 debug_assert!(log == self.log, "cuts depend on the material alone");
                 before.follow(&log);
                 self.contacts.follow(before, &log);

@@ -275,7 +275,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
         let foot = |p: Vec2, a: Vec2, b: Vec2| {
             a.lerp(b, ((p - a).dot(b - a) / (b - a).length_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
         };
-        let from_path = |p: Vec2| path.windows(2).map(|e| p.distance(foot(p, e[0], e[1]))).fold(f64::INFINITY, f64::min);
+        let from_path =
+            |p: Vec2| path.windows(2).map(|e| p.distance(foot(p, e[0], e[1]))).fold(f64::INFINITY, f64::min);
         hold("cut_path.off", Some(*off), cut().map(|t| from_path(t.uv)).fold(0.0, f64::max));
     }
     hold("begun", expect.begun, simulation.begun_count() as f64);
@@ -479,7 +480,17 @@ mod tests {
 
     fn torn(angle: f64, length: f64, uv: [f64; 2]) -> Torn {
         let angle = angle.to_radians();
-        Torn { time: 0.0, node: 0, uv: uv.into(), place: Vec3::ZERO, direction: Vec3::X, angle, length, seam: None, cut: None }
+        Torn {
+            time: 0.0,
+            node: 0,
+            uv: uv.into(),
+            place: Vec3::ZERO,
+            direction: Vec3::X,
+            angle,
+            length,
+            seam: None,
+            cut: None,
+        }
     }
 
     #[test]

@@ -104,7 +104,9 @@ impl Scene {
             simulation = if hand.cut { simulation.cut_by_hand(line) } else { simulation.tear_by_hand(line) };
         }
         let shrink = match self.tear.as_ref().map(|tear| tear.opening) {
-            _ if self.hand.iter().any(|hand| hand.cut) || self.body.iter().any(|body| body.sharp.is_some()) => cut::STEP,
+            _ if self.hand.iter().any(|hand| hand.cut) || self.body.iter().any(|body| body.sharp.is_some()) => {
+                cut::STEP
+            }
             Some(OpeningKind::Halve) => Halve::STEP,
             Some(OpeningKind::Through) => Through::STEP,
             _ => 1.0,

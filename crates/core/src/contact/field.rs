@@ -179,7 +179,13 @@ impl Field {
 
     /// From the nearest point of a whole blade to where a pair of it is near the cloth; none if the pair has that point itself. On a thin blade cloth is within reach of many triangles, and of all but
     /// one of them from a direction in which there is nothing. Blades have few triangles, so all are asked.
-    pub fn nearer(&self, corners: [u32; 4], weights: [f64; 4], distance: f64, at: impl Fn(u32) -> Vec3) -> Option<Vec3> {
+    pub fn nearer(
+        &self,
+        corners: [u32; 4],
+        weights: [f64; 4],
+        distance: f64,
+        at: impl Fn(u32) -> Vec3,
+    ) -> Option<Vec3> {
         let (mut place, mut sign) = (Vec3::ZERO, 0.0);
         for (&p, w) in corners.iter().zip(weights) {
             if !self.is_body(p) {

@@ -132,10 +132,11 @@ impl Resolver {
                 // Lips pass close by the blade that has parted them.
                 let honed = !field.honed(corners).is_empty();
                 let gap = if honed { KEEN * gap } else { gap };
-                if let Some(time) = meet(field, pair, corners, f64::from(apart), gap) {
-                    if honed && slides_by(field, pair, corners, time) {
-                        continue;
-                    }
+                let mut met = meet(field, pair, corners, f64::from(apart), gap);
+                if honed {
+                    met = met.and_then(|time| pass(field, pair, corners, gap, time));
+                }
+                if let Some(time) = met {
                     list.push(Hit { pair, time });
                 }
             }
@@ -156,7 +157,8 @@ impl Resolver {
         if field.sharp.is_empty() {
             return;
         }
-        let mut met: Vec<Hit> = self.hits.extract_if(.., |hit| !field.honed(field.corners(hit.pair)).is_empty()).collect();
+        let mut met: Vec<Hit> =
+            self.hits.extract_if(.., |hit| !field.honed(field.corners(hit.pair)).is_empty()).collect();
         met.sort_by(|a, b| a.time.total_cmp(&b.time).then(a.pair.cmp(&b.pair)));
         let mut taken: Vec<u32> = Vec::new();
         for hit in met {
@@ -350,12 +352,36 @@ pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) 
     }
 }
 
+/// When a pair of a blade that comes near at `time` really meets, if cloth only slides by then.
+fn pass(field: &Field, pair: Pair, corners: [u32; 4], gap: f64, mut time: f64) -> Option<f64> {
+    let at = |time: f64| corners.map(|p| field.start[p as usize].lerp(field.now[p as usize], time));
+    while slides_by(field, pair, corners, time) {
+        let begin = time + PASS;
+        if begin >= 1.0 {
+            return None;
+        }
+        let (from, to) = (at(begin), at(1.0));
+        let gap = gap.min(0.5 * nearest(pair, from).1.length());
+        let query = Query { gap: gap / 3f64.sqrt(), tolerance: (0.1 * gap).max(1e-8) };
+        let next = match pair {
+            Pair::PointFace(..) => ccd::point_triangle(&from, &to, query),
+            Pair::EdgeEdge(..) => ccd::edge_edge(&from, &to, query),
+        };
+        time = begin + (1.0 - begin) * next?;
+    }
+    Some(time)
+}
+
+/// Share of the step after which it is asked again whether cloth that slides by a blade meets it.
+const PASS: f64 = 0.01;
+
 /// True if cloth that comes near a place of a blade will not reach what of the blade is nearest to it then.
 fn slides_by(field: &Field, pair: Pair, corners: [u32; 4], time: f64) -> bool {
     let at = |p: u32| field.start[p as usize].lerp(field.now[p as usize], time);
     let (weights, apart) = nearest(pair, corners.map(at));
     let Some(apart) = field.nearer(corners, weights, apart.length(), at) else { return false };
-    let gone: Vec3 = (0..4).map(|k| (field.now[corners[k] as usize] - field.start[corners[k] as usize]) * weights[k]).sum();
+    let gone: Vec3 =
+        (0..4).map(|k| (field.now[corners[k] as usize] - field.start[corners[k] as usize]) * weights[k]).sum();
     gone.dot(apart) * (1.0 - time) > -0.5 * apart.length_squared()
 }
 
