@@ -347,6 +347,32 @@ mod tests {
     }
 
     #[test]
+    fn sharp_edges_are_lines_and_what_faces_of_a_name_have_in_common() {
+        // A tetrahedron in two groups, which share the edges 2-3, 3-4 and 4-2, and a point that no face has.
+        let text = "v 9 9 9\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ng sides\nusemtl steel\nf 2 4 3\nf 2 3 5\nf 2 5 4\n\
+            g end\nusemtl wood\nf 3 4 5\ng line\nl 3 4\nl 1 2\n";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("body.obj");
+        std::fs::write(&path, text).unwrap();
+        let (points, faces) = read_body(&path, 2.0).unwrap();
+        assert_eq!((points.len(), faces.len()), (4, 4), "points of two groups are one");
+        let of = |name: &str| {
+            let edges = sharp(&path, 2.0, name, &points)?;
+            let place = |p: u32| points[p as usize] * 0.5;
+            Ok::<_, Fault>(edges.into_iter().map(|[a, b]| [place(a), place(b)]).collect::<Vec<_>>())
+        };
+        let from_corner = |edge: &[Vec3; 2]| edge.contains(&Vec3::ZERO);
+        for name in ["sides", "steel"] {
+            let found = of(name).unwrap();
+            assert!(found.len() == 3 && found.iter().all(from_corner), "{name}: {found:?}");
+        }
+        let line = of("line").unwrap();
+        assert!(line.len() == 1 && !from_corner(&line[0]), "{line:?}");
+        assert!(of("end").unwrap_err().0.contains("no edge"));
+        assert!(of("stel").unwrap_err().1.contains("did you mean `steel`?"));
+    }
+
+    #[test]
     fn bad_files_are_refused_with_the_face() {
         let cause = |text: &str| read_text(text, UvSource::Scaled).unwrap_err().0;
         assert!(cause(&format!("{SQUARE}f 1 2 3\nf 1 2 4\n")).contains("face 1 is turned over"));

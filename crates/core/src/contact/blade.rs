@@ -150,8 +150,15 @@ impl Contacts {
         sharp.iter().any(|&k| cutting.impedance * gone.length() + pressed[k] >= cutting.resistance)
     }
 
+    fn has_blades(&self, bodies: &Bodies) -> bool {
+        self.cutting.is_some() && bodies.iter().any(|body| !body.surface.sharp.is_empty())
+    }
+
     /// What the sharp edges of bodies will pass through in a step of `h` [s] that begins if everything goes on as it moves now.
     pub fn foreseen_strokes(&self, cloth: &Cloth, bodies: &Bodies, h: f64) -> Vec<Stroke> {
+        if !self.has_blades(bodies) {
+            return Vec::new();
+        }
         let to: Vec<Vec3> = cloth.x.iter().zip(cloth.v.iter()).map(|(x, v)| *x + *v * h).collect();
         let sweep = |b: usize, p: Vec3| {
             let from = bodies.pose(b).apply(p);
@@ -202,7 +209,7 @@ impl Contacts {
         h: f64,
     ) -> Vec<Stroke> {
         let (Some(cutting), Some(settings)) = (self.cutting, self.settings) else { return Vec::new() };
-        if bodies.iter().all(|body| body.surface.sharp.is_empty()) {
+        if !self.has_blades(bodies) {
             return Vec::new();
         }
         let mean = cloth.mean_edge();
