@@ -123,10 +123,11 @@ fn show(known: &KnownFabric, plot: Option<&Path>) -> Result<()> {
         ("damping", fabric.damping, "s"),
         ("thickness", fabric.thickness, "m"),
         ("friction", fabric.friction, ""),
+        ("cut_resistance", fabric.cut_resistance, "N/m"),
     ] {
         // What no source speaks of is the program's own default.
         let from = if sources.contains_key(key) { source(key) } else { "the default" };
-        say(format!("  {key:10} {:>10} {unit:6} {from}", short(value)));
+        say(format!("  {key:14} {:>10} {unit:6} {from}", short(value)));
     }
     let law = fabric.law();
     say(format!(

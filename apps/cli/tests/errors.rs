@@ -305,6 +305,32 @@ fn bodies() {
 }
 
 #[test]
+fn blades() {
+    let mut page = Page::default();
+    let thing = "[[body]]\nname = \"thing\"\nplace = [0, 0, 1]\n";
+    let cube = "shape = { box = { sides = [0.1, 0.1, 0.1] } }";
+    let mut refuse = |title: &str, sharp: &str| {
+        page.refuse(title, format!("{STRIP}\n[integrator.implicit]\n{thing}{cube}\nsharp = {sharp}\n"));
+    };
+    refuse("nothing that sharp", "{ below = 40 }");
+    refuse("no angle", "{ below = 0 }");
+    refuse("more than flat", "{ below = 180 }");
+    refuse("angle not a number", "{ below = nan }");
+    refuse("group of a box", "{ group = \"edge\" }");
+    refuse("neither", "{ above = 3 }");
+    refuse("two kinds at once", "{ below = 40, group = \"edge\" }");
+    let folder = Folder::new();
+    let faces =
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\no body\nf 1 3 2\nf 1 2 4\nf 1 4 3\ng tip\nf 2 3 4\ng edge\nl 1 2\n";
+    folder.write("blade.obj", faces);
+    let mesh = format!("[integrator.implicit]\n{thing}shape = {{ mesh = {{ file = \"blade.obj\" }} }}\n");
+    page.refuse_in(&folder, "group that isn't there", format!("{STRIP}\n{mesh}sharp = {{ group = \"egde\" }}\n"));
+    page.refuse_in(&folder, "group of one face", format!("{STRIP}\n{mesh}sharp = {{ group = \"tip\" }}\n"));
+    page.refuse("no resistance", strip("density = 0.2", "density = 0.2\ncut_resistance = -1"));
+    insta::assert_snapshot!("blades", page.0);
+}
+
+#[test]
 fn contacts() {
     let mut page = Page::default();
     let mut refuse = |title: &str, table: &str| page.refuse(title, format!("{STRIP}\n{table}\n"));

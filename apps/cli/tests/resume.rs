@@ -90,6 +90,23 @@ fn so_it_is_with_tables_that_follow_from_the_cloth() {
 }
 
 #[test]
+fn so_it_is_in_the_middle_of_a_cut() {
+    let blade = r#"
+[[body]]
+name = "blade"
+shape = { hull = { points = [[0, 0, -0.3], [0, 0, 0.3], [-0.003, 0.05, -0.3], [0.003, 0.05, -0.3], [-0.003, 0.05, 0.3], [0.003, 0.05, 0.3]] } }
+sharp = { below = 40 }
+place = [0.45, 0.72, 0]
+keys = [{ t = 0 }, { t = 0.4, move = [0, -0.5, 0] }]
+"#;
+    let cloth = change(TORN, "shear = 10.0", "shear = 10.0\ncut_resistance = 4.0");
+    let cloth =
+        change(&change(&cloth, "step = 7e-4", "step = 1.2e-3"), "[air.wind]", "[integrator.implicit]\n\n[air.wind]");
+    let events = killed_and_resumed(&format!("{cloth}{blade}"));
+    assert!(events.contains("\"body\":\"blade\",\"cause\":\"cut\""), "{events}");
+}
+
+#[test]
 fn so_it_is_with_seams_that_are_half_undone() {
     let seams = r#"
 [[seam]]

@@ -21,6 +21,8 @@ pub struct Fabric {
     pub thickness: f64,
     /// Coefficient of friction of the fabric on itself.
     pub friction: f64,
+    /// Force along a sharp edge from which on it cuts [N/m]; see [`contact::blade`](crate::contact::blade).
+    pub cut_resistance: f64,
     /// How finite elements resist strain; `None`: as `stretch` and `shear` say.
     pub elasticity: Option<ElasticityKind>,
     /// Bending by direction and curvature; `None`: `bend` for all.
@@ -90,6 +92,7 @@ impl Fabric {
         damping: 2e-4,
         thickness: 5e-4,
         friction: 0.4,
+        cut_resistance: 20.0,
         elasticity: None,
         bending: None,
         strength: None,
@@ -117,7 +120,8 @@ impl Fabric {
         must("bend", self.bend, self.bend >= 0.0, "zero or more [N·m]")?;
         must("damping", self.damping, self.damping >= 0.0, "zero or more [s]")?;
         must("thickness", self.thickness, self.thickness > 0.0, "above zero [m]")?;
-        must("friction", self.friction, self.friction >= 0.0, "zero or more")
+        must("friction", self.friction, self.friction >= 0.0, "zero or more")?;
+        must("cut_resistance", self.cut_resistance, self.cut_resistance >= 0.0, "zero or more [N/m]")
     }
 
     /// How finite elements of it resist strain.

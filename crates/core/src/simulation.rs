@@ -2,14 +2,14 @@
 
 use crate::body::{Bodies, BodiesState, State};
 use crate::cloth::{Cloth, Touched};
-use crate::contact::{ContactSettings, Contacts, Memory, Untangled};
+use crate::contact::{ContactSettings, Contacts, Cutting, Memory, Stroke, Untangled};
 use crate::grip::Grip;
 use crate::integrator::{Integrator, Motion, Unsolved};
 use crate::math::{Fingerprint, Vec2, Vec3};
 use crate::opening;
 use crate::plastic::Plasticity;
 use crate::potential::{Forces, Potential};
-use crate::tear::{Event, HandTear, Policy, Tearing, cut_by_hand, seam, tear_by_hand};
+use crate::tear::{Cause, Event, HandTear, Policy, Tearing, cut_along, seam, tear_by_hand};
 use ripstop_mesh::{ChangeLog, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -181,6 +181,8 @@ pub struct Simulation {
     events: Vec<Event>,
     described: usize,
     unfinished: Option<Unsolved>,
+    /// A blade has cut since the start was remembered, so that there is no way back to it.
+    no_way_back: bool,
     start: (Vec<Vec3>, Vec<Vec3>),
     bodies_start: Vec<State>,
 }
@@ -223,6 +225,7 @@ impl Simulation {
             events: Vec::new(),
             described: 0,
             unfinished: None,
+            no_way_back: false,
             start: Default::default(),
             bodies_start: Vec::new(),
         }
@@ -254,6 +257,12 @@ impl Simulation {
             self.bodies.leave_room(ROOM * thickness);
             self.cloth.stray = STRAY * thickness;
         }
+    }
+
+    /// Lets sharp edges of bodies cut the cloth. Nothing to do without [contact](Self::contact), which comes first.
+    pub fn cutting(mut self, cutting: Cutting) -> Self {
+        self.contacts.cut(cutting);
+        self
     }
 
     /// Frees cloth that crosses itself or bodies slightly, before the first step; deep crossings stay. Nothing to do without [contact](Self::contact).
@@ -336,6 +345,12 @@ impl Simulation {
                         left = 0.0;
                         break;
                     }
+                    if self.no_way_back {
+                        self.tear(watch);
+                        self.follow(self.h, watch);
+                        left = 0.0;
+                        break;
+                    }
                     let share = self.go_back(watch);
                     self.integrate(self.h - left, share * left, watch)?;
                     left -= share * left;
@@ -383,7 +398,7 @@ impl Simulation {
             if !self.log.is_empty() {
                 self.follow(0.0, watch);
             }
-            cut_by_hand(&mut self.cloth, &path, self.finest, &mut self.log, &mut self.events);
+            cut_along(&mut self.cloth, &path, (self.finest, &[]), Cause::Hand, &mut self.log, &mut self.events);
         }
         seam::open_due(&mut self.cloth, time + 0.5 * h, &mut self.log, &mut self.events);
         if !self.log.is_empty() {
@@ -412,6 +427,8 @@ impl Simulation {
         if touch {
             watch.enter(Stage::FindContacts);
             self.bodies.drive(self.time() + since, h);
+            let strokes = self.contacts.foreseen_strokes(&self.cloth, &self.bodies, h);
+            self.cut_by_blades(&strokes, None, since, watch);
             self.contacts.find(&self.cloth, &self.bodies, h);
         }
         watch.enter(Stage::Integrate);
@@ -422,6 +439,13 @@ impl Simulation {
             watch.enter(Stage::ResolveContacts);
             self.contacts.release(&mut self.bodies);
             self.bodies.advance(h);
+            let strokes = self.contacts.actual_strokes(&self.cloth, &self.bodies, h);
+            if !strokes.is_empty() {
+                let mut before = self.cloth.clone();
+                before.x.copy_from_slice(self.contacts.start());
+                self.cut_by_blades(&strokes, Some(&mut before), since + h, watch);
+                self.contacts.restart(&before.x);
+            }
             self.contacts.resolve(&mut self.cloth, &mut self.bodies, h);
             self.check(Stage::ResolveContacts)?;
         }
@@ -435,6 +459,35 @@ impl Simulation {
             Some(Unsolved { iterations, residual }) => {
                 Err(StepError::Unsolved { step: self.step, time: self.time(), iterations, residual })
             }
+        }
+    }
+
+    /// Cuts where blades pass through, `since` [s] after the beginning of the step; likewise the cloth as it was when this part of the step began.
+    fn cut_by_blades(&mut self, strokes: &[Stroke], mut before: Option<&mut Cloth>, since: f64, watch: &mut dyn Watch) {
+        let Some(cutting) = self.contacts.cutting() else { return };
+        for &Stroke { body, ref path } in strokes {
+            let first = self.events.len();
+            let fixed = self.contacts.around_blade(&self.cloth, before.as_deref(), &self.bodies, body as usize);
+            let (finest, cause) = ((self.finest, &fixed[..]), Cause::Cut { body });
+            // What may slide is settled for both.
+            let stray = std::mem::replace(&mut self.cloth.stray, f64::INFINITY);
+            cut_along(&mut self.cloth, path, finest, cause, &mut self.log, &mut self.events);
+            if let Some(before) = &mut before {
+                let mut log = ChangeLog::new();
+                before.stray = f64::INFINITY;
+                opening::cut_around(before, path, self.finest, &fixed, &mut log);
+                debug_assert!(log == self.log, "cuts depend on the material alone");
+                before.follow(&log);
+                self.contacts.follow(before, &log);
+            }
+            self.cloth.stray = stray;
+            if self.log.is_empty() {
+                continue;
+            }
+            let length: f64 = self.events[first..].iter().map(|event| event.length).sum();
+            self.bodies.slow_down(body as usize, cutting.resistance * self.contacts.thickness() * length);
+            self.follow(since, watch);
+            self.no_way_back = true;
         }
     }
 
@@ -500,6 +553,7 @@ impl Simulation {
     }
 
     fn remember(&mut self) {
+        self.no_way_back = false;
         let (x, v) = &mut self.start;
         x.clear();
         x.extend_from_slice(&self.cloth.x);

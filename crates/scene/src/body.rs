@@ -2,10 +2,10 @@
 
 use crate::cache::{BodyPose, BodySurface};
 use crate::error::SceneError;
-use crate::file::{BodyTable, Scene, ShapeKind};
+use crate::file::{BodyTable, Scene, ShapeKind, SharpKind};
 use crate::load::{keyframes, radians, reach, select};
 use crate::source::Source;
-use ripstop::body::{BodySpec, Drive, Pose, Shape};
+use ripstop::body::{BodySpec, Drive, Pose, Shape, Sharp};
 use ripstop::grip::Grip;
 use ripstop::mesh::NodeId;
 use ripstop::{Bodies, Cloth, Vec2, math};
@@ -28,7 +28,8 @@ impl Scene {
                 None if table.keys.is_empty() => Drive::Fixed,
                 None => Drive::Scripted(keyframes(&table.keys)),
             };
-            Ok(BodySpec { name, shape, pose, drive, friction: table.friction })
+            let sharp = sharp(source, i, table, &shape)?;
+            Ok(BodySpec { name, shape, pose, drive, friction: table.friction, sharp })
         });
         let specs = specs.collect::<Result<Vec<_>, SceneError>>()?;
         let mut bodies = Bodies::new(specs, self.gravity).map_err(|e| {
@@ -74,6 +75,24 @@ fn shape(source: &Source, number: usize, table: &BodyTable) -> Result<Shape, Sce
         }
         ShapeKind::Plane => Shape::Plane,
     })
+}
+
+fn sharp(source: &Source, number: usize, table: &BodyTable, shape: &Shape) -> Result<Sharp, SceneError> {
+    let fault = |cause: String, advice: String| source.fault(&["body", &number.to_string(), "sharp"], cause, advice);
+    match (&table.sharp, &table.shape, shape) {
+        (None, ..) => Ok(Sharp::Nothing),
+        (Some(SharpKind::Below(angle)), ..) => Ok(Sharp::Below(angle.to_radians())),
+        (Some(SharpKind::Group(group)), ShapeKind::Mesh { file, scale }, Shape::Mesh { points, .. }) => {
+            let path = source.beside(file);
+            crate::obj::sharp(&path, *scale, group, points)
+                .map(Sharp::Edges)
+                .map_err(|(cause, advice)| fault(format!("{}: {cause}", path.display()), advice))
+        }
+        (Some(SharpKind::Group(group)), ..) => Err(fault(
+            format!("body `{}` has no OBJ file in which `{group}` could be", table.name),
+            "use sharp = { below = 40 } for edges narrower than 40°, or take a mesh".into(),
+        )),
+    }
 }
 
 /// What the cache keeps of bodies once.

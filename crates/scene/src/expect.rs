@@ -19,6 +19,8 @@ pub struct Expect {
     pub openings: Option<Range>,
     /// Those of them that began a tear inside whole cloth.
     pub begun: Option<Range>,
+    /// Edges that bodies cut.
+    pub cuts: Option<Range>,
     /// Tips of tears at the end.
     pub tips: Option<Range>,
     /// Nodes at the end less those at the start.
@@ -268,6 +270,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
     let large: Vec<f64> = pieces.areas.iter().copied().filter(|a| *a >= 0.1 * tally.start.area).collect();
     hold("tears", expect.tears, tally.torn.len() as f64);
     hold("openings", expect.openings, simulation.opening_count() as f64);
+    hold("cuts", expect.cuts, tally.torn.iter().filter(|t| t.cut.is_some()).count() as f64);
     hold("begun", expect.begun, simulation.begun_count() as f64);
     hold("tips", expect.tips, cloth.weak.iter().filter(|weak| **weak).count() as f64);
     hold("nodes_added", expect.nodes_added, cloth.mesh.node_count() as f64 - tally.start.nodes as f64);
@@ -477,7 +480,17 @@ mod tests {
 
     fn torn(angle: f64, length: f64, uv: [f64; 2]) -> Torn {
         let angle = angle.to_radians();
-        Torn { time: 0.0, node: 0, uv: uv.into(), place: Vec3::ZERO, direction: Vec3::X, angle, length, seam: None }
+        Torn {
+            time: 0.0,
+            node: 0,
+            uv: uv.into(),
+            place: Vec3::ZERO,
+            direction: Vec3::X,
+            angle,
+            length,
+            seam: None,
+            cut: None,
+        }
     }
 
     #[test]

@@ -146,6 +146,7 @@ impl FabricTable {
             damping: self.damping.unwrap_or(base.damping),
             thickness: self.thickness.unwrap_or(base.thickness),
             friction: self.friction.unwrap_or(base.friction),
+            cut_resistance: self.cut_resistance.unwrap_or(base.cut_resistance),
             elasticity: self.elasticity.or(if plain { None } else { base.elasticity }),
             bending: self.bending.or(if self.bend.is_some() { None } else { base.bending }),
             strength: self.strength.or(base.strength),
@@ -221,7 +222,7 @@ pub fn import(path: &Path) -> Result<KnownFabric, SceneError> {
         ["density", "elasticity"].map(|key| (key.into(), format!("measured: {file}"))).into();
     sources.insert("bending".into(), format!("measured: {file}; the curvatures are assumed"));
     sources.extend(["stretch", "shear", "bend"].map(|key| (key.into(), derived.clone())));
-    sources.extend(["thickness", "friction", "damping"].map(|key| (key.into(), assumed.clone())));
+    sources.extend(["thickness", "friction", "damping", "cut_resistance"].map(|key| (key.into(), assumed.clone())));
     Ok(KnownFabric { title: stem, fabric, sources })
 }
 
@@ -240,6 +241,7 @@ pub fn write(known: &KnownFabric) -> String {
         ("damping", fabric.damping),
         ("thickness", fabric.thickness),
         ("friction", fabric.friction),
+        ("cut_resistance", fabric.cut_resistance),
     ];
     numbers.iter().for_each(|(key, value)| out += &format!("{key} = {value:?}\n"));
     match fabric.elasticity {

@@ -187,6 +187,8 @@ pub struct FabricTable {
     pub thickness: Option<f64>,
     /// Coefficient of friction.
     pub friction: Option<f64>,
+    /// Force along a sharp edge from which on it cuts [N/m].
+    pub cut_resistance: Option<f64>,
     /// How finite elements resist strain.
     pub elasticity: Option<ElasticityKind>,
     /// Bending by direction and curvature.
@@ -431,6 +433,18 @@ pub struct BodyTable {
     pub colour: Option<[f32; 3]>,
     /// Nodes tied to it.
     pub holds: Option<Where>,
+    /// Which of its edges cut.
+    pub sharp: Option<SharpKind>,
+}
+
+/// Which edges of a body cut.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum SharpKind {
+    /// Those with a wedge narrower than this [degrees].
+    Below(f64),
+    /// Those of a group, object or material of its OBJ file.
+    Group(String),
 }
 
 /// The shape of a body, about its own origin.

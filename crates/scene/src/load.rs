@@ -5,7 +5,7 @@ use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, Map, ModelK
 use crate::source::Source;
 use crate::variant::Parts;
 use ripstop::contact::crossing::{self, Crossings};
-use ripstop::contact::{ContactSettings, Freed, Untangled};
+use ripstop::contact::{ContactSettings, Cutting, Freed, Untangled};
 use ripstop::grip::{Grip, Key};
 use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiImplicit, Xpbd};
 use ripstop::mesh::{Column, FaceId, Id, Mesh, MeshError, NodeId, generate, pieces};
@@ -88,6 +88,7 @@ impl Scene {
                 stiffness: table.stiffness.unwrap_or(fabric.stretch),
                 on_itself: table.on_itself,
             });
+            simulation = simulation.cutting(Cutting::of(&fabric));
         }
         for grip in grips {
             simulation = simulation.grip(grip);
@@ -103,7 +104,9 @@ impl Scene {
             simulation = if hand.cut { simulation.cut_by_hand(line) } else { simulation.tear_by_hand(line) };
         }
         let shrink = match self.tear.as_ref().map(|tear| tear.opening) {
-            _ if self.hand.iter().any(|hand| hand.cut) => cut::STEP,
+            _ if self.hand.iter().any(|hand| hand.cut) || self.body.iter().any(|body| body.sharp.is_some()) => {
+                cut::STEP
+            }
             Some(OpeningKind::Halve) => Halve::STEP,
             Some(OpeningKind::Through) => Through::STEP,
             _ => 1.0,

@@ -39,7 +39,82 @@ pub fn read(path: &Path, scale: f64, uv: UvSource) -> Result<(Mesh, Column<NodeI
 
 /// Reads all objects of a file as points and triangles of one body, in metres.
 pub fn read_body(path: &Path, scale: f64) -> Result<(Vec<Vec3>, Vec<[u32; 3]>), Fault> {
-    triangles(path, scale).map(|read| (read.positions, read.faces))
+    let Triangles { mut positions, mut faces, .. } = triangles(path, scale)?;
+    // Each group has points of its own, where the shape has one.
+    let mut first = std::collections::BTreeMap::new();
+    let bits = |p: &Vec3| p.to_array().map(|x| (x + 0.0).to_bits());
+    let number: Vec<u32> =
+        positions.iter().enumerate().map(|(i, p)| *first.entry(bits(p)).or_insert(i as u32)).collect();
+    faces.iter_mut().flatten().for_each(|n| *n = number[*n as usize]);
+    drop_unused(&mut positions, &mut faces);
+    Ok((positions, faces))
+}
+
+/// The edges of a body with these `points` that a group, object or material of its file names: its line elements (`l`), and what its faces have in common.
+pub fn sharp(path: &Path, scale: f64, name: &str, points: &[Vec3]) -> Result<Vec<[u32; 2]>, Fault> {
+    let text = std::fs::read(path)
+        .map_err(|e| (format!("can't be read: {e}"), "paths are relative to the scene's folder".into()))?;
+    let text = String::from_utf8_lossy(&text);
+    let mut positions: Vec<Vec3> = Vec::new();
+    let (mut object, mut groups, mut material): (Option<&str>, Vec<&str>, Option<&str>) = (None, Vec::new(), None);
+    let (mut edges, mut sides) = (Vec::new(), Vec::new());
+    let mut names: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let kind = words.next();
+        match kind {
+            Some("v") => positions.push(vertex(words, scale)),
+            Some("o") => object = words.next(),
+            Some("g") => groups = words.collect(),
+            Some("usemtl") => material = words.next(),
+            Some("f" | "l") => {
+                let here = || object.into_iter().chain(groups.iter().copied()).chain(material);
+                names.extend(here());
+                if !here().any(|other| other == name) {
+                    continue;
+                }
+                let place = |word: &str| points.iter().position(|p| Some(*p) == indexed(&positions, word));
+                // What isn't there, its reader has refused; points without faces are no part of the body.
+                let ends: Vec<u32> = words.filter_map(place).map(|p| p as u32).collect();
+                if kind == Some("l") {
+                    edges.extend(ends.windows(2).map(|p| [p[0].min(p[1]), p[0].max(p[1])]));
+                } else {
+                    let next = ends.iter().cycle().skip(1);
+                    sides.extend(ends.iter().zip(next).map(|(&a, &b)| [a.min(b), a.max(b)]));
+                }
+            }
+            _ => {}
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    if !names.contains(&name) {
+        let advice = match names.as_slice() {
+            [] => "give its edges (`l`) or faces a group, object or material of that name".into(),
+            names => crate::error::suggest(name, names, "groups, objects and materials"),
+        };
+        return Err((format!("no group, object or material `{name}`"), advice));
+    }
+    sides.sort_unstable();
+    edges.extend(sides.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(|same| same[0]));
+    if edges.is_empty() {
+        let advice = "two faces that meet in the sharp edge must have it, or line elements (`l`)";
+        return Err((format!("`{name}` has no edge"), advice.into()));
+    }
+    Ok(edges)
+}
+
+/// The place of a vertex line: in single precision, as the faces' reader has it, so that places agree to the last bit.
+fn vertex<'a>(mut words: impl Iterator<Item = &'a str>, scale: f64) -> Vec3 {
+    let mut next = || words.next().and_then(|w| w.parse::<f32>().ok()).unwrap_or(f32::NAN);
+    Vec3::from([next(), next(), next()].map(f64::from)) * scale
+}
+
+/// The vertex that a word of a face or line names, if it is there.
+fn indexed(positions: &[Vec3], word: &str) -> Option<Vec3> {
+    let index = word.split('/').next()?.parse::<i64>().ok()?;
+    let index = if index < 0 { positions.len() as i64 + index } else { index - 1 };
+    positions.get(usize::try_from(index).ok()?).copied()
 }
 
 fn triangles(path: &Path, scale: f64) -> Result<Triangles, Fault> {
@@ -107,20 +182,11 @@ pub fn lines(path: &Path, scale: f64, group: &str) -> Result<Vec<[Vec3; 2]>, Fau
     for (number, line) in text.lines().enumerate() {
         let mut words = line.split_whitespace();
         match words.next() {
-            // Single precision, as the faces' reader has it: the same places, to the last bit.
-            Some("v") => positions.push({
-                let mut next = || words.next().and_then(|w| w.parse::<f32>().ok()).unwrap_or(f32::NAN);
-                Vec3::from([next(), next(), next()].map(f64::from)) * scale
-            }),
+            Some("v") => positions.push(vertex(words, scale)),
             Some("o") => object = words.next(),
             Some("g") => groups = words.collect(),
             Some("l") if object == Some(group) || groups.contains(&group) => {
-                let at = |word: &str| {
-                    let index = word.split('/').next()?.parse::<i64>().ok()?;
-                    let index = if index < 0 { positions.len() as i64 + index } else { index - 1 };
-                    positions.get(usize::try_from(index).ok()?).copied()
-                };
-                let points: Option<Vec<Vec3>> = words.map(at).collect();
+                let points: Option<Vec<Vec3>> = words.map(|word| indexed(&positions, word)).collect();
                 let points = points.filter(|points| points.len() >= 2).ok_or_else(|| {
                     let cause = format!("line {}: a line needs two vertices or more that are there", number + 1);
                     (cause, "repair that line".to_string())
@@ -278,6 +344,32 @@ mod tests {
         let all = [[at(0.0, 0.0), at(2.0, 0.0)], [at(2.0, 0.0), at(2.0, 2.0)], [at(0.0, 0.0), at(0.0, 2.0)]];
         assert_eq!(of("side").unwrap(), all, "a group inside an object is part of it");
         assert!(of("sid").unwrap_err().1.contains("did you mean `side`?"));
+    }
+
+    #[test]
+    fn sharp_edges_are_lines_and_what_faces_of_a_name_have_in_common() {
+        // A tetrahedron in two groups, which share the edges 2-3, 3-4 and 4-2, and a point that no face has.
+        let text = "v 9 9 9\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ng sides\nusemtl steel\nf 2 4 3\nf 2 3 5\nf 2 5 4\n\
+            g end\nusemtl wood\nf 3 4 5\ng line\nl 3 4\nl 1 2\n";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("body.obj");
+        std::fs::write(&path, text).unwrap();
+        let (points, faces) = read_body(&path, 2.0).unwrap();
+        assert_eq!((points.len(), faces.len()), (4, 4), "points of two groups are one");
+        let of = |name: &str| {
+            let edges = sharp(&path, 2.0, name, &points)?;
+            let place = |p: u32| points[p as usize] * 0.5;
+            Ok::<_, Fault>(edges.into_iter().map(|[a, b]| [place(a), place(b)]).collect::<Vec<_>>())
+        };
+        let from_corner = |edge: &[Vec3; 2]| edge.contains(&Vec3::ZERO);
+        for name in ["sides", "steel"] {
+            let found = of(name).unwrap();
+            assert!(found.len() == 3 && found.iter().all(from_corner), "{name}: {found:?}");
+        }
+        let line = of("line").unwrap();
+        assert!(line.len() == 1 && !from_corner(&line[0]), "{line:?}");
+        assert!(of("end").unwrap_err().0.contains("no edge"));
+        assert!(of("stel").unwrap_err().1.contains("did you mean `steel`?"));
     }
 
     #[test]

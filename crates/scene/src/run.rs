@@ -469,6 +469,7 @@ fn event_line(simulation: &Simulation, event: &Event) -> String {
     let cause = match event.cause {
         Cause::Load { criterion } => criterion,
         Cause::Hand => "hand",
+        Cause::Cut { .. } => "cut",
         Cause::Seam { reason: SeamReason::Load, .. } => "seam",
         Cause::Seam { reason: SeamReason::Time, .. } => "seam_opens_at",
         Cause::Seam { reason: SeamReason::Unpick, .. } => "seam_unpick",
@@ -488,6 +489,11 @@ fn event_line(simulation: &Simulation, event: &Event) -> String {
     });
     if let Some(seam) = event.seam.and_then(|seam| simulation.cloth().seams.iter().nth(seam as usize)) {
         line["seam"] = seam.name.as_str().into();
+    }
+    if let Cause::Cut { body } = event.cause
+        && let Some(body) = simulation.bodies().get(body as usize)
+    {
+        line["body"] = body.name.as_str().into();
     }
     format!("{line}\n")
 }

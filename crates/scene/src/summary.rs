@@ -74,7 +74,7 @@ pub struct Summary {
     pub end: Counts,
     /// Areas of the pieces at the end [m²], largest first.
     pub piece_areas: Vec<f64>,
-    /// Edges opened by load or hand.
+    /// Edges opened, by whatever.
     pub tears: usize,
     /// Edges opened by blades.
     pub cuts: usize,
@@ -127,7 +127,7 @@ impl Summary {
             end: Counts { nodes: mesh.node_count(), faces: mesh.face_count(), pieces: areas.len(), area: mesh.area() },
             piece_areas: areas,
             tears: tally.torn.len(),
-            cuts: 0,
+            cuts: tally.torn.iter().filter(|t| t.cut.is_some()).count(),
             first_tear: first(tally),
             torn_length: tally.torn.iter().map(|t| t.length).sum(),
             torn_direction: (!tally.torn.is_empty()).then(|| mean_angle(&tally.torn).rem_euclid(180.0)),

@@ -2,6 +2,7 @@
 
 use ripstop::contact::Report;
 use ripstop::mesh::{EdgeId, NodeId, pieces};
+use ripstop::tear::Cause;
 use ripstop::{Cloth, Simulation, Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,8 @@ pub struct Torn {
     pub length: f64,
     /// Seam that it was part of.
     pub seam: Option<u32>,
+    /// Body that cut it.
+    pub cut: Option<u32>,
 }
 
 /// One moment of the run, at every frame.
@@ -125,6 +128,7 @@ impl Tally {
             angle: e.angle,
             length: e.length,
             seam: e.seam,
+            cut: if let Cause::Cut { body } = e.cause { Some(body) } else { None },
         }));
         if let Some(unfinished) = simulation.unfinished() {
             self.unfinished_steps += 1;

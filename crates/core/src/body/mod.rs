@@ -61,6 +61,18 @@ pub enum Drive {
 /// A node of the cloth, and the point of a body that it is tied to, in the body's own coordinates [m].
 pub type Tie = (NodeId, Vec3);
 
+/// Which edges of a body cut.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Sharp {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those whose wedge of matter is narrower than this [rad].
+    Below(Real),
+    /// Those between these pairs of points of its mesh.
+    Edges(Vec<[u32; 2]>),
+}
+
 /// A body to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BodySpec {
@@ -74,13 +86,15 @@ pub struct BodySpec {
     pub drive: Drive,
     /// Coefficient of friction; `None`: cloth has its own on it, and other bodies 0.5.
     pub friction: Option<Real>,
+    /// Which of its edges cut cloth.
+    pub sharp: Sharp,
 }
 
 impl BodySpec {
     /// A fixed body at the origin.
     pub fn new(name: impl Into<String>, shape: Shape) -> Self {
         let (pose, drive) = (Pose::default(), Drive::Fixed);
-        Self { name: name.into(), shape, pose, drive, friction: None }
+        Self { name: name.into(), shape, pose, drive, friction: None, sharp: Sharp::Nothing }
     }
 
     /// The same at another pose.
@@ -94,6 +108,12 @@ impl BodySpec {
         self.drive = drive;
         self
     }
+
+    /// The same with edges that cut.
+    pub fn sharpened(mut self, sharp: Sharp) -> Self {
+        self.sharp = sharp;
+        self
+    }
 }
 
 /// Why a body can't be made.
@@ -104,7 +124,7 @@ pub struct BodyError {
     pub number: usize,
     /// Its name.
     pub name: String,
-    /// What about it: `shape`, `place`, `turn`, `keys`, `mass`, `velocity`, `spin` or `friction`.
+    /// What about it: `shape`, `place`, `turn`, `keys`, `mass`, `velocity`, `spin`, `friction` or `sharp`.
     pub key: &'static str,
     /// What is wrong.
     pub cause: String,
@@ -153,13 +173,15 @@ pub struct Body {
 
 impl Body {
     fn new(number: usize, spec: BodySpec) -> Result<Self, BodyError> {
-        let BodySpec { name, shape, mut pose, drive, friction } = spec;
+        let BodySpec { name, shape, mut pose, drive, friction, sharp } = spec;
         let fault = |key: &'static str, fault| BodyError::new(number, &name, key, fault);
         let finite = |key: &'static str, values: &[Vec3]| match values.iter().all(|v| v.is_finite()) {
             true => Ok(()),
             false => Err(fault(key, (format!("`{key}` is not a number"), "give ordinary numbers".into()))),
         };
-        let (surface, warning) = shape.surface().map_err(|f| fault("shape", f))?;
+        let (mut surface, warning) = shape.surface().map_err(|f| fault("shape", f))?;
+        let sharp = sharpen(&surface, &sharp).map_err(|f| fault("sharp", f))?;
+        surface.sharpen(sharp);
         finite("place", &[pose.place])?;
         let length = pose.turn.length();
         if !(length.is_finite() && length > 0.0) {
@@ -239,6 +261,39 @@ impl Body {
     /// Mass [kg]; zero unless it is free.
     pub fn mass(&self) -> Real {
         self.solid.mass
+    }
+}
+
+/// The edges that cut, by their numbers.
+fn sharpen(surface: &Surface, sharp: &Sharp) -> Result<Vec<u32>, shape::Fault> {
+    match sharp {
+        Sharp::Nothing => Ok(Vec::new()),
+        Sharp::Below(angle) => {
+            let degrees = angle.to_degrees();
+            if !(degrees > 0.0 && degrees < 180.0) {
+                let advice = "give degrees between 0 and 180; blades have 15 to 40".to_string();
+                return Err((format!("edges sharper than {degrees:.0}°"), advice));
+            }
+            let wedges = surface.wedges();
+            let found: Vec<u32> = (0..wedges.len()).filter(|&e| wedges[e] < *angle).map(|e| e as u32).collect();
+            if found.is_empty() {
+                let sharpest = wedges.iter().copied().fold(f64::INFINITY, f64::min).to_degrees();
+                let cause = format!("none of its edges is sharper than {degrees:.0}°");
+                return Err((cause, format!("its sharpest edge has {sharpest:.0}°")));
+            }
+            Ok(found)
+        }
+        Sharp::Edges(pairs) => {
+            let number = |&[a, b]: &[u32; 2]| surface.edges.binary_search(&[a.min(b), a.max(b)]).ok();
+            let mut found: Vec<u32> = pairs.iter().filter_map(number).map(|e| e as u32).collect();
+            found.sort_unstable();
+            found.dedup();
+            if found.is_empty() {
+                let advice = "name edges that are sides of its triangles".to_string();
+                return Err(("none of its edges is among the sharp ones".into(), advice));
+            }
+            Ok(found)
+        }
     }
 }
 
@@ -354,6 +409,18 @@ impl Bodies {
         let now = &mut self.bodies[i].now;
         now.velocity += impulse * inverse_mass;
         now.spin += inverse_inertia * turn;
+    }
+
+    /// Takes work [J] from the motion of a free body's centre of mass, as far as there is any.
+    pub fn slow_down(&mut self, i: usize, work: Real) {
+        let body = &mut self.bodies[i];
+        if body.is_free() {
+            let speed = body.now.velocity.length();
+            let left = (speed * speed - 2.0 * work / body.solid.mass).max(0.0).sqrt();
+            if speed > 0.0 {
+                body.now.velocity *= left / speed;
+            }
+        }
     }
 
     /// Moves all bodies on by `h` [s] with the velocities they have, less what their contacts with each other take.

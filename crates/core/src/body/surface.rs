@@ -10,7 +10,7 @@
 //! All points are on the exact shape, so round ones are a little smaller than they should be. Triangles turn
 //! counter-clockwise seen from outside; a plane's outside is its +y.
 
-use crate::math::{Real, Vec3, sin_cos};
+use crate::math::{Real, Vec3, atan2, sin_cos};
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
@@ -20,6 +20,8 @@ const DIVISIONS: u32 = 4;
 const AROUND: u32 = 48;
 /// Most rings along a cylinder: long thin triangles make wide boxes in a tree.
 const MOST_RINGS: Real = 64.0;
+/// Faces at this angle or less to each other [rad] are in a plane.
+const FLAT: Real = 1e-6;
 /// How far the surface of a plane reaches from its origin, along x and z [m].
 pub const PLANE_REACH: Real = 100.0;
 
@@ -34,6 +36,10 @@ pub struct Surface {
     pub edges: Vec<[u32; 2]>,
     /// True if it has an inside: every edge joins two triangles that turn the same way.
     pub closed: bool,
+    /// Edges that cut, by their numbers, in order.
+    pub sharp: Vec<u32>,
+    /// Of a surface with such edges: edges within a plane, which nothing meets before it meets the faces beside them.
+    pub flat: Vec<u32>,
 }
 
 impl Surface {
@@ -43,7 +49,39 @@ impl Surface {
         edges.sort_unstable();
         edges.dedup();
         let closed = !triangles.is_empty() && loose_edge(&triangles).is_none();
-        Self { points, triangles, edges, closed }
+        Self { points, triangles, edges, closed, sharp: Vec::new(), flat: Vec::new() }
+    }
+
+    /// Lets edges cut, by their numbers, in order.
+    pub(super) fn sharpen(&mut self, sharp: Vec<u32>) {
+        if !sharp.is_empty() {
+            let wedges = self.wedges();
+            self.flat = (0..wedges.len() as u32).filter(|&e| (wedges[e as usize] - PI).abs() < FLAT).collect();
+        }
+        self.sharp = sharp;
+    }
+
+    /// Angle of the wedge of matter along every edge [rad]: below π where the surface bulges, zero where a sheet ends.
+    pub fn wedges(&self) -> Vec<Real> {
+        let corner = |n: u32| self.points[n as usize];
+        let mut beside: Vec<Vec<u32>> = vec![Vec::new(); self.edges.len()];
+        for (t, &[a, b, c]) in self.triangles.iter().enumerate() {
+            for [p, q] in [[a, b], [b, c], [c, a]] {
+                if let Ok(e) = self.edges.binary_search(&[p.min(q), p.max(q)]) {
+                    beside[e].push(t as u32);
+                }
+            }
+        }
+        let wedge = |(&[p, q], beside): (&[u32; 2], &Vec<u32>)| {
+            let [s, t] = beside[..] else { return if beside.len() == 1 { 0.0 } else { PI } };
+            let [s, t] = [s, t].map(|t| self.triangles[t as usize]);
+            let normal = |[a, b, c]: [u32; 3]| (corner(b) - corner(a)).cross(corner(c) - corner(a)).normalize_or_zero();
+            let (m, n) = (normal(s), normal(t));
+            let apex = t.into_iter().find(|k| *k != p && *k != q).map_or(Vec3::ZERO, corner);
+            let turned = atan2(m.cross(n).length(), m.dot(n));
+            if m.dot(apex - corner(p)) <= 0.0 { PI - turned } else { PI + turned }
+        };
+        self.edges.iter().zip(&beside).map(wedge).collect()
     }
 
     /// Volume inside [m³]; negative if it is inside out; without meaning unless it is closed.
@@ -211,6 +249,23 @@ mod tests {
                 assert!(far > 1.0 - off, "{middle} is {} inside", 1.0 - far);
             }
         }
+    }
+
+    #[test]
+    fn wedges_have_the_angle_of_their_faces() {
+        let right = Surface::cuboid(Vec3::new(1.0, 2.0, 0.5)).wedges();
+        let flat = right.iter().filter(|w| (**w - PI).abs() < 1e-12).count();
+        assert_eq!((flat, right.len()), (6, 18), "a diagonal in each face");
+        assert!(right.iter().all(|w| (w - PI).abs() < 1e-12 || (w - 0.5 * PI).abs() < 1e-12));
+        // A roof of 30°, and the same turned inside out: a groove.
+        let (s, c) = sin_cos(PI / 6.0);
+        let points = vec![Vec3::ZERO, Vec3::Z, Vec3::X, Vec3::new(c, s, 0.0)];
+        let roof = Surface::new(points.clone(), vec![[0, 1, 3], [0, 2, 1]]);
+        let ridge = roof.edges.binary_search(&[0, 1]).unwrap();
+        let wedge = roof.wedges()[ridge];
+        let groove = Surface::new(points, vec![[0, 3, 1], [0, 1, 2]]).wedges()[ridge];
+        assert!((wedge.min(groove) - PI / 6.0).abs() < 1e-12 && (wedge + groove - 2.0 * PI).abs() < 1e-12);
+        assert_eq!(Surface::plane().wedges().iter().filter(|w| **w == 0.0).count(), 4, "a sheet ends sharp");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! stays good as long as no point has moved by more than half of the slack that it was made with; in small steps that is
 //! many steps. If few have, from the same beginning, only their pairs are looked for anew.
 
+use super::distance::point_triangle;
 use super::nearest;
 use super::row::{NOBODY, Row};
 use super::tree::{Swept, Tree};
@@ -56,6 +57,12 @@ pub struct Field {
     on_itself: bool,
     /// Body of each point of a body.
     pub body_of: Vec<u32>,
+    /// Points of the edges that cut, in order.
+    pub sharp: Vec<[u32; 2]>,
+    /// Of each point of a body: it belongs to such an edge.
+    keen: Vec<bool>,
+    /// Of each body: its triangles, if it has such edges.
+    honed: Vec<std::ops::Range<u32>>,
     faces: Vec<Face>,
     edges: Vec<[u32; 2]>,
     /// The triangle that asks for each point, and for each edge.
@@ -88,15 +95,25 @@ impl Field {
         self.faces.clear();
         self.edges.clear();
         self.body_of.clear();
+        self.sharp.clear();
+        let mut flat: Vec<u32> = Vec::new();
+        self.honed.clear();
+        self.honed.resize(bodies.len(), 0..0);
         for (b, body) in bodies.iter().enumerate().filter(|(_, body)| meets(body)) {
             let (first, first_edge) = (self.body_of.len() as u32, self.edges.len() as u32);
             let surface = &body.surface;
             self.body_of.resize(self.body_of.len() + surface.points.len(), b as u32);
             self.edges.extend(surface.edges.iter().map(|e| e.map(|p| p + first)));
+            flat.extend(surface.flat.iter().map(|e| e + first_edge));
+            self.sharp.extend(surface.sharp.iter().map(|&e| surface.edges[e as usize].map(|p| p + first)));
             let edge = |a: u32, b: u32| {
                 let at = surface.edges.binary_search(&[a.min(b), a.max(b)]);
                 first_edge + at.unwrap_or_default() as u32
             };
+            if !surface.sharp.is_empty() {
+                let faces = self.faces.len() as u32;
+                self.honed[b] = faces..faces + surface.triangles.len() as u32;
+            }
             self.faces.extend(surface.triangles.iter().map(|&[a, b, c]| Face {
                 points: [a + first, b + first, c + first],
                 edges: [edge(a, b), edge(b, c), edge(c, a)],
@@ -104,6 +121,9 @@ impl Field {
             }));
         }
         (self.body_points, self.body_faces) = (self.body_of.len(), self.faces.len());
+        self.keen.clear();
+        self.keen.resize(self.body_points, false);
+        self.sharp.iter().flatten().for_each(|&p| self.keen[p as usize] = true);
         let (first, first_edge) = (self.body_points as u32, self.edges.len() as u32);
         let mesh = &cloth.mesh;
         self.edges.extend(mesh.edges().map(|e| mesh.edge_nodes(e).map(|n| n.0 + first)));
@@ -117,6 +137,8 @@ impl Field {
         points.resize(self.body_points + mesh.node_count(), u32::MAX);
         edges.clear();
         edges.resize(self.edges.len(), u32::MAX);
+        // Nobody asks for these.
+        flat.iter().for_each(|&e| edges[e as usize] = 0);
         for (f, face) in self.faces.iter_mut().enumerate() {
             for k in 0..3 {
                 for (asked, bit) in
@@ -137,6 +159,53 @@ impl Field {
     #[inline]
     pub fn is_body(&self, point: u32) -> bool {
         (point as usize) < self.body_points
+    }
+
+    /// True if the point belongs to an edge that cuts.
+    #[inline]
+    pub fn is_keen(&self, point: u32) -> bool {
+        self.keen.get(point as usize).is_some_and(|keen| *keen)
+    }
+
+    /// The triangles of the body of a pair if it has edges that cut; none of all others.
+    #[inline]
+    pub fn honed(&self, corners: [u32; 4]) -> std::ops::Range<u32> {
+        if self.sharp.is_empty() {
+            return 0..0;
+        }
+        let body = corners.iter().find_map(|&p| self.body_of.get(p as usize));
+        body.map_or(0..0, |&b| self.honed[b as usize].clone())
+    }
+
+    /// From the nearest point of a whole blade to where a pair of it is near the cloth; none if the pair has that point itself. On a thin blade cloth is within reach of many triangles, and of all but
+    /// one of them from a direction in which there is nothing. Blades have few triangles, so all are asked.
+    pub fn nearer(
+        &self,
+        corners: [u32; 4],
+        weights: [f64; 4],
+        distance: f64,
+        at: impl Fn(u32) -> Vec3,
+    ) -> Option<Vec3> {
+        let (mut place, mut sign) = (Vec3::ZERO, 0.0);
+        for (&p, w) in corners.iter().zip(weights) {
+            if !self.is_body(p) {
+                (place, sign) = (place + at(p) * w, sign + w);
+            }
+        }
+        let place = if sign > 0.0 { place } else { -place };
+        let apart = |f: u32| {
+            let x = self.faces[f as usize].points.map(&at);
+            place - point_triangle(place, x).of(x)
+        };
+        let least = self.honed(corners).map(apart).min_by(|a, b| a.length().total_cmp(&b.length()));
+        let sign = if sign > 0.0 { 1.0 } else { -1.0 };
+        least.filter(|apart| apart.length() < distance * (1.0 - 1e-3) - 1e-9).map(|apart| apart * sign)
+    }
+
+    /// The points of an edge.
+    #[inline]
+    pub fn edge(&self, edge: u32) -> [u32; 2] {
+        self.edges[edge as usize]
     }
 
     /// The four points of a pair: the point and the three of the triangle, or two and two.

@@ -14,11 +14,14 @@
 //! | `stiffness` | N/m | resistance of thickness, per place of contact |
 //! | `on_itself` | | false: cloth may pass through cloth |
 //!
+//! Sharp edges of bodies cut instead where the cloth resists less than they press: [`blade`].
+//!
 //! Source: Bridson, Fedkiw, Anderson 2002 (repulsion, impulses, zones), which Bartels 2014 and Metaaphanon 2009 describe; Karaöz 2015 §2.6 (when corners meet).
 //! Deviations: repulsion is in the integrators instead of after them; times of contact by inclusion instead of a cubic ([`ccd`]).
 //!
 //! Limits: pairs nearer than 10⁻⁹ m, as the two lips of a fresh tear are, are kept and pushed apart along the line between their triangles, which is not always the shortest way.
 
+pub mod blade;
 pub mod ccd;
 pub mod crossing;
 pub mod distance;
@@ -32,6 +35,7 @@ use crate::body::Bodies;
 use crate::cloth::Cloth;
 use crate::math::Vec3;
 use crate::potential::{Shift, widen};
+pub use blade::{Cutting, Stroke};
 use field::{Field, Pair};
 use rayon::prelude::*;
 use ripstop_mesh::{Change, NodeId};
@@ -106,6 +110,10 @@ pub struct Contacts {
     edge: f64,
     field: Field,
     linked: bool,
+    /// How cloth resists blades; none cut if there is nothing.
+    cutting: Option<Cutting>,
+    /// Force along every sharp edge in the step before [N/m].
+    pressed: Vec<f64>,
     /// Where nodes were at the beginning of the step [m].
     start: Vec<Vec3>,
     bodies: Vec<Twist>,
@@ -122,6 +130,32 @@ impl Contacts {
     /// Contacts with these settings.
     pub fn new(settings: ContactSettings) -> Self {
         Self { settings: Some(settings), ..Self::default() }
+    }
+
+    /// Lets sharp edges of bodies cut.
+    pub fn cut(&mut self, cutting: Cutting) {
+        self.cutting = Some(cutting);
+    }
+
+    /// How cloth resists blades, if they cut.
+    pub fn cutting(&self) -> Option<Cutting> {
+        self.cutting
+    }
+
+    /// Thickness that is used [m].
+    pub fn thickness(&self) -> f64 {
+        self.thickness
+    }
+
+    /// Where nodes were at the beginning of the step [m].
+    pub fn start(&self) -> &[Vec3] {
+        &self.start
+    }
+
+    /// Takes other places for that, after edits in the middle of a step.
+    pub fn restart(&mut self, x: &[Vec3]) {
+        self.start.clear();
+        self.start.extend_from_slice(x);
     }
 
     /// True if things can touch; otherwise bodies only hold what is tied to them.
@@ -158,7 +192,7 @@ impl Contacts {
     /// other; each steps back into its own faces by a little, so that lips begin beside each other.
     pub fn follow(&mut self, cloth: &mut Cloth, log: &[Change]) {
         self.linked = false;
-        if self.settings.is_none_or(|settings| !settings.on_itself) {
+        if self.settings.is_none_or(|settings| !settings.on_itself && self.cutting.is_none()) {
             return;
         }
         for change in log {
@@ -207,6 +241,7 @@ impl Contacts {
             Field::place(&mut self.field.start, &cloth.x, bodies, false);
             self.field.foresee(&cloth.v, bodies, h);
             self.field.list(2.0 * self.thickness, self.thickness);
+            self.press(cloth);
             self.make_rows(cloth, bodies, settings);
         }
         for (b, body) in bodies.iter().enumerate() {
@@ -257,6 +292,9 @@ impl Contacts {
         if place.now && rests_near(cloth, field, pair, corners, place.weights, near) {
             return None;
         }
+        if self.is_cutting(pair, place.weights, cloth, bodies) {
+            return None;
+        }
         let mut row = field.row(corners, place.weights, bodies);
         (row.normal, row.gap, row.distance) = (place.normal, place.gap, place.distance);
         match pair {
@@ -279,7 +317,11 @@ impl Contacts {
         if distance < TOUCHING {
             (apart, distance) = (field.beside(pair)? * TOUCHING, TOUCHING);
         }
+        let honed = !field.honed(corners).is_empty();
         if distance < 2.0 * *thickness {
+            if honed && field.nearer(corners, weights, distance, |p| field.start[p as usize]).is_some() {
+                return None;
+            }
             return Some(Place { weights, normal: apart / distance, distance, gap: distance - *thickness, now: true });
         }
         // Not near yet, but it will be there: what counts is the place and direction of the meeting.
@@ -287,6 +329,12 @@ impl Contacts {
         let gone: [Vec3; 4] = std::array::from_fn(|k| field.now[corners[k] as usize] - start[k]);
         let (weights, apart) = nearest(pair, std::array::from_fn(|k| start[k] + gone[k] * time));
         let distance = apart.length();
+        // Blades meet cloth with their sides, foreseen; all else of them waits until it is near.
+        let outside = || (start[2] - start[1]).cross(start[3] - start[1]).dot(start[0] - start[1]) > 0.0;
+        let by_side = |pair| matches!(pair, Pair::PointFace(..)) && field.is_body(corners[1]) && outside();
+        if honed && !(by_side(pair) && weights[1..].iter().all(|w| *w < 0.0)) {
+            return None;
+        }
         let along = (0..4).map(|k| gone[k] * weights[k]).sum::<Vec3>().dot(apart) / distance;
         let gap = distance - *thickness - along * time;
         let meets = distance >= TOUCHING && along < 0.0;
@@ -413,6 +461,11 @@ impl Contacts {
     /// Stops what would have passed through something on the way from the beginning of the step of `h` [s] to now.
     pub fn resolve(&mut self, cloth: &mut Cloth, bodies: &mut Bodies, h: f64) {
         let Some(settings) = self.settings else { return };
+        if !self.linked {
+            // Edits in the middle of the step.
+            self.field.link(cloth, bodies, settings.on_itself);
+            self.linked = true;
+        }
         Field::place(&mut self.field.start, &self.start, bodies, true);
         Field::place(&mut self.field.now, &cloth.x, bodies, false);
         self.field.list(2.0 * self.thickness, self.thickness);

@@ -8,7 +8,7 @@
 //!
 //! Velocities change by what positions do, over the step.
 //!
-//! Two things are kept apart by a tenth of the thickness, or by half of what they had at the beginning. Pairs nearer than a nanometre at the beginning, as the lips of a fresh tear are, may not come nearer along the line between their triangles.
+//! Two things are kept apart by a tenth of the thickness (a hundredth by [blades](super::blade)), or by half of what they had at the beginning. Pairs nearer than a nanometre at the beginning, as the lips of a fresh tear are, may not come nearer along the line between their triangles.
 //!
 //! Source: Bridson, Fedkiw, Anderson 2002 §§6–7; Provot 1997 (zones). Deviation: impulses stop at the time of contact, not by the velocity of the whole step.
 
@@ -26,6 +26,9 @@ const IMPULSES: u32 = 12;
 
 /// Rounds in all.
 const ROUNDS: u32 = 100;
+
+/// Share of the usual gap that is kept from what cuts: less than lips step back from each other.
+const KEEN: f64 = 0.1;
 
 /// Buffers, and the state of one run.
 #[derive(Default)]
@@ -86,7 +89,7 @@ impl Resolver {
             report.stopped += self.hits.len() as u32;
             self.moved.fill(false);
             if round < IMPULSES {
-                self.push(field, cloth, bodies, friction);
+                self.push(field, cloth, bodies, friction, KEEN * gap);
             } else {
                 report.frozen = self.freeze(field, cloth, bodies);
             }
@@ -126,7 +129,14 @@ impl Resolver {
                 if !corners.iter().any(|&p| moved[p as usize]) {
                     continue;
                 }
-                if let Some(time) = meet(field, pair, corners, f64::from(apart), gap) {
+                // Lips pass close by the blade that has parted them.
+                let honed = !field.honed(corners).is_empty();
+                let gap = if honed { KEEN * gap } else { gap };
+                let mut met = meet(field, pair, corners, f64::from(apart), gap);
+                if honed {
+                    met = met.and_then(|time| pass(field, pair, corners, gap, time));
+                }
+                if let Some(time) = met {
                     list.push(Hit { pair, time });
                 }
             }
@@ -139,10 +149,29 @@ impl Resolver {
         self.hits.clear();
         self.lists.iter().for_each(|list| self.hits.extend_from_slice(list));
         self.hits.sort_unstable_by_key(|hit| hit.pair);
+        self.take_in_time(field);
+    }
+
+    /// Of what meets a blade, leaves what comes first to each node: what comes later may be from inside it, and is looked at again.
+    fn take_in_time(&mut self, field: &Field) {
+        if field.sharp.is_empty() {
+            return;
+        }
+        let mut met: Vec<Hit> =
+            self.hits.extract_if(.., |hit| !field.honed(field.corners(hit.pair)).is_empty()).collect();
+        met.sort_by(|a, b| a.time.total_cmp(&b.time).then(a.pair.cmp(&b.pair)));
+        let mut taken: Vec<u32> = Vec::new();
+        for hit in met {
+            let nodes = field.corners(hit.pair).into_iter().filter(|&p| !field.is_body(p));
+            if !nodes.clone().any(|p| taken.contains(&p)) {
+                taken.extend(nodes);
+                self.hits.push(hit);
+            }
+        }
     }
 
     /// One round of impulses.
-    fn push(&mut self, field: &mut Field, cloth: &Cloth, bodies: &mut Bodies, friction: f64) {
+    fn push(&mut self, field: &mut Field, cloth: &Cloth, bodies: &mut Bodies, friction: f64, keen: f64) {
         let first = field.body_points;
         let mut nudges = vec![Nudge::default(); bodies.len()];
         let inertia: Vec<(f64, Mat3)> = (0..bodies.len()).map(|b| bodies.inertia(b)).collect();
@@ -161,7 +190,10 @@ impl Resolver {
             let at: [Vec3; 4] = std::array::from_fn(|k| start[k] + (end[k] - start[k]) * hit.time);
             let (weights, apart) = nearest(hit.pair, at);
             let beside = if hit.time == 0.0 { side(field, hit.pair, corners) } else { None };
-            let Some(normal) = beside.or_else(|| apart.try_normalize()) else { continue };
+            let honed = !field.honed(corners).is_empty();
+            let moving = |p: u32| field.start[p as usize].lerp(field.now[p as usize], hit.time);
+            let nearer = if honed { field.nearer(corners, weights, apart.length(), moving) } else { None };
+            let Some(normal) = beside.or_else(|| nearer.unwrap_or(apart).try_normalize()) else { continue };
             let gone: Vec3 = (0..4).map(|k| (end[k] - start[k]) * weights[k]).sum();
             let along = normal.dot(gone);
             if along >= 0.0 {
@@ -190,7 +222,9 @@ impl Resolver {
                 continue;
             }
             let kept = 1.0 - hit.time;
-            let push = -along * kept / ease;
+            // What slides along a blade would meet it at the end of every round again.
+            let aside = if honed { keen } else { 0.0 };
+            let push = (aside - along * kept) / ease;
             let slip = (gone - normal * along) * kept;
             let limit = body.and_then(|b| bodies.get(b)?.friction).unwrap_or(friction) * push;
             let rub = slip.length() / ease;
@@ -316,6 +350,39 @@ pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) 
         Pair::PointFace(..) => ccd::point_triangle(&from, &to, query),
         Pair::EdgeEdge(..) => ccd::edge_edge(&from, &to, query),
     }
+}
+
+/// When a pair of a blade that comes near at `time` really meets, if cloth only slides by then.
+fn pass(field: &Field, pair: Pair, corners: [u32; 4], gap: f64, mut time: f64) -> Option<f64> {
+    let at = |time: f64| corners.map(|p| field.start[p as usize].lerp(field.now[p as usize], time));
+    while slides_by(field, pair, corners, time) {
+        let begin = time + PASS;
+        if begin >= 1.0 {
+            return None;
+        }
+        let (from, to) = (at(begin), at(1.0));
+        let gap = gap.min(0.5 * nearest(pair, from).1.length());
+        let query = Query { gap: gap / 3f64.sqrt(), tolerance: (0.1 * gap).max(1e-8) };
+        let next = match pair {
+            Pair::PointFace(..) => ccd::point_triangle(&from, &to, query),
+            Pair::EdgeEdge(..) => ccd::edge_edge(&from, &to, query),
+        };
+        time = begin + (1.0 - begin) * next?;
+    }
+    Some(time)
+}
+
+/// Share of the step after which it is asked again whether cloth that slides by a blade meets it.
+const PASS: f64 = 0.01;
+
+/// True if cloth that comes near a place of a blade will not reach what of the blade is nearest to it then.
+fn slides_by(field: &Field, pair: Pair, corners: [u32; 4], time: f64) -> bool {
+    let at = |p: u32| field.start[p as usize].lerp(field.now[p as usize], time);
+    let (weights, apart) = nearest(pair, corners.map(at));
+    let Some(apart) = field.nearer(corners, weights, apart.length(), at) else { return false };
+    let gone: Vec3 =
+        (0..4).map(|k| (field.now[corners[k] as usize] - field.start[corners[k] as usize]) * weights[k]).sum();
+    gone.dot(apart) * (1.0 - time) > -0.5 * apart.length_squared()
 }
 
 /// Which way two things lie apart that touch at the beginning of the step.

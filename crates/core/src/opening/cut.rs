@@ -60,13 +60,18 @@ pub const STEP: f64 = 0.03;
 /// Opens the cloth exactly along the polyline `path` [m, material], making no edge shorter than `finest` [m]. What lies beside the cloth cuts nothing. The cloth must have
 /// followed all earlier edits, and has to follow those that are added to `log`.
 pub fn cut(cloth: &mut Cloth, path: &[Vec2], finest: f64, log: &mut ChangeLog) {
+    cut_around(cloth, path, finest, &[], log);
+}
+
+/// The same, where nodes that are `fixed` don't slide.
+pub fn cut_around(cloth: &mut Cloth, path: &[Vec2], finest: f64, fixed: &[NodeId], log: &mut ChangeLog) {
     let lines: Vec<Line> = path.windows(2).filter_map(|ends| Line::new(ends[0], ends[1])).collect();
     let Some(first) = lines.first() else { return };
     if path.iter().any(|p| !p.is_finite()) {
         return;
     }
     let tiny = 1e-9 * finest;
-    let mut kept = Vec::new();
+    let mut kept = fixed.to_vec();
     for point in std::iter::once(first.a).chain(lines.iter().map(|line| line.b)) {
         gather(cloth, point, &mut kept, log);
     }
@@ -155,7 +160,7 @@ fn on_cloth(cloth: &Cloth, point: Vec3, within: f64) -> Option<Vec2> {
 }
 
 /// Leaves out points of a line that are within `tolerance` [m] of the line without them (Douglas and Peucker 1973).
-fn straighten(points: &[Vec2], tolerance: f64) -> Vec<Vec2> {
+pub(crate) fn straighten(points: &[Vec2], tolerance: f64) -> Vec<Vec2> {
     let mut kept = vec![false; points.len()];
     let mut spans = vec![(0, points.len().saturating_sub(1))];
     while let Some((from, to)) = spans.pop() {

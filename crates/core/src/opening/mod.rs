@@ -13,7 +13,7 @@ mod plane;
 mod snap;
 mod through;
 
-pub use cut::{FINEST, cut, trace};
+pub use cut::{FINEST, cut, cut_around, trace};
 pub use halve::Halve;
 pub use onward::Onward;
 pub(crate) use path::way;

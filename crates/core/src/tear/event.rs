@@ -15,6 +15,11 @@ pub enum Cause {
     },
     /// By hand, or by a program.
     Hand,
+    /// By a sharp edge of a body.
+    Cut {
+        /// Number of the body.
+        body: u32,
+    },
     /// A seam came undone.
     Seam {
         /// Number of the seam.

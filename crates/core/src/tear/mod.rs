@@ -15,7 +15,7 @@ pub use seam::{Seam, Seams, Unpick};
 use crate::cloth::{Cloth, Touched};
 use crate::criterion::{Criterion, View};
 use crate::math::{Sym2, Vec2};
-use crate::opening::{Opening, cut, open_path};
+use crate::opening::{Opening, cut_around, open_path};
 use crate::parallel;
 use crate::potential::Forces;
 use coherence::Budget;
@@ -315,9 +315,16 @@ pub(crate) fn tear_by_hand(cloth: &mut Cloth, hand: &HandTear, log: &mut ChangeL
     event::describe(cloth, &log[from..], Cause::Hand, &request, events);
 }
 
-/// Carries out an exact cut by hand, making no edge shorter than `finest` [m]. The cloth must have followed all edits.
-pub(crate) fn cut_by_hand(cloth: &mut Cloth, path: &[Vec2], finest: f64, log: &mut ChangeLog, events: &mut Vec<Event>) {
+/// Carries out an exact cut, making no edge shorter than `finest` [m] and sliding no node that is `fixed`. The cloth must have followed all edits.
+pub(crate) fn cut_along(
+    cloth: &mut Cloth,
+    path: &[Vec2],
+    (finest, fixed): (f64, &[NodeId]),
+    cause: Cause,
+    log: &mut ChangeLog,
+    events: &mut Vec<Event>,
+) {
     let from = log.len();
-    cut(cloth, path, finest, log);
-    event::describe(cloth, &log[from..], Cause::Hand, &Request::Along { path: path.to_vec() }, events);
+    cut_around(cloth, path, finest, fixed, log);
+    event::describe(cloth, &log[from..], cause, &Request::Along { path: path.to_vec() }, events);
 }
