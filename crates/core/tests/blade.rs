@@ -147,7 +147,7 @@ fn a_blade_that_turns_leaves_a_slit_that_turns() {
     let far = off(&events, &[a, b, c]);
     assert!(far < 1.5 * SPACING, "{far} m off");
     let late: Vec<Event> = events.iter().filter(|e| e.uv.x > 0.6).copied().collect();
-    assert!(!late.is_empty() && off(&late, &[b, c]) < 1.2 * SPACING, "{} m off", off(&late, &[b, c]));
+    assert!(!late.is_empty() && off(&late, &[b, c]) < 1.5 * SPACING, "{} m off", off(&late, &[b, c]));
     assert_eq!(pieces(&simulation.cloth().mesh).areas.len(), 1);
 }
 

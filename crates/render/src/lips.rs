@@ -105,6 +105,8 @@ impl Lips<'_> {
                 motion: nodes.map(|n| self.motion(n)),
                 radius: self.radius,
                 cover: [1.0; 2],
+                along: 0.0,
+                bend: [Vec3::ZERO; 2],
                 owner: self.owners[if is_torn { 0 } else { 1 }],
             });
         }

@@ -8,7 +8,7 @@
 //! angles `f = (1 − n·v)⁴`. Coarse triangles cast no blocky shadow on themselves: the start of a shadow ray is lifted to
 //! the smooth surface spanned by the node normals (J. Hanika, *Hacking the shadow terminator*, 2021).
 //! *Yarn*: a blend of Lambert on the round surface and of J. Kajiya and T. Kay (1989): diffuse `sin(t, l)`, gloss
-//! `(cos(t,l) cos(t,v) + sin(t,l) sin(t,v))ᵖ` with the curve's tangent t.
+//! `(cos(t,l) cos(t,v) + sin(t,l) sin(t,v))ᵖ` with the direction t of the fibres, which lie in twisted plies.
 //! *Floor*: takes shadows only. Its own colour is the backdrop's, so there is no horizon.
 
 use crate::camera::View;
@@ -16,7 +16,7 @@ use crate::colour::{luminance, piece, srgb};
 use crate::even;
 use crate::lips::tangents;
 use crate::look::{Colouring, Look, Quality};
-use crate::sample::{Sampler, cone, cosine_hemisphere, hash2};
+use crate::sample::{Sampler, cone, cosine_hemisphere, hash2, unit};
 use crate::scene::{Light, Scene};
 use crate::world::{Beam, Hit, HitKind, Owner, World};
 use glam::{Vec2, Vec3};
@@ -261,15 +261,19 @@ impl<'s, 'a> Shader<'s, 'a> {
                     _ => Matter { albedo: Vec3::splat(0.5), shape, fine: shape, kind: Kind::Glazed },
                 }
             }
-            HitKind::Round { ends } => self.round(hit.owner, ends, place),
+            HitKind::Round { ends, along, bend } => self.round(hit, ends, (along, bend), place),
         }
     }
 
-    fn round(&self, owner: Owner, [a, b]: [Vec3; 2], place: Vec3) -> Matter {
+    fn round(&self, hit: &Hit, [a, b]: [Vec3; 2], (along, bend): (f32, [Vec3; 2]), place: Vec3) -> Matter {
+        let owner = hit.owner;
         let axis = b - a;
         let s = ((place - a).dot(axis) / axis.length_squared().max(1e-30)).clamp(0.0, 1.0);
-        let n = (place - a - axis * s).normalize_or_zero();
-        let tangent = axis.normalize_or_zero();
+        let off = place - a - axis * s;
+        // Smooth over joints, but round at ends.
+        let tangent = bend[0].lerp(bend[1], s).try_normalize().unwrap_or(axis.normalize_or_zero());
+        let n = if s > 0.0 && s < 1.0 { off.reject_from(tangent) } else { off };
+        let n = n.try_normalize().unwrap_or(off.normalize_or_zero());
         let colouring = self.look.colouring;
         let dye = &self.look.dye;
         let pale = srgb(0xd8d5cf);
@@ -285,12 +289,16 @@ impl<'s, 'a> Shader<'s, 'a> {
             Owner::Ball(colour) => (colour, Kind::Glazed),
             Owner::Yarn(i) => {
                 let own = self.scene.yarns[i].colour.unwrap_or(dye.front);
-                let c = match colouring {
-                    Colouring::TwoTone => srgb(0xd9822b),
-                    Colouring::Fabric | Colouring::Pieces => own,
-                    _ => pale,
-                };
-                (c, Kind::Fibre(tangent))
+                if !matches!(colouring, Colouring::Fabric | Colouring::Pieces) {
+                    let c = if colouring == Colouring::TwoTone { srgb(0xd9822b) } else { pale };
+                    return Matter { albedo: c, shape: n, fine: n, kind: Kind::Fibre(tangent) };
+                }
+                // No two yarns are dyed quite alike.
+                let shade = 0.93 + 0.14 * unit(hash2(i as u32, 0x7a51));
+                let at = along + s * axis.length();
+                // What a pixel can't show is left out.
+                let seen = ((off.length() / (hit.t * self.view.pixel) - 1.0) * 0.4).clamp(0.0, 1.0);
+                return twisted(own * shade, tangent, n, off.length(), at, seen);
             }
             Owner::Lip(i) | Owner::Fibre(i) if !colouring.is_figure() => {
                 (self.world.sheets[i].cover.mean().lerp(dye.fibre, 0.72), Kind::Fibre(tangent))
@@ -367,6 +375,23 @@ impl<'s, 'a> Shader<'s, 'a> {
 
 fn blend(v: [Vec3; 3], weights: Vec3) -> Vec3 {
     (v[0] * weights.x + v[1] * weights.y + v[2] * weights.z).normalize_or_zero()
+}
+
+/// A yarn of three plies: its surface h = cos ψ, ψ = 3φ + 2π s/p with the angle φ around the axis and the length s along it, p six radii. Its
+/// fibres run along the plies, and the grooves between them are darker. `seen` is how much of it shows.
+fn twisted(albedo: Vec3, t: Vec3, n: Vec3, radius: f32, s: f32, seen: f32) -> Matter {
+    const PLIES: f32 = 3.0;
+    const PITCH: f32 = 6.0;
+    let around = t.cross(n);
+    let from = Vec3::new(0.36, 0.48, 0.8).reject_from(t).normalize_or_zero();
+    let angle = libm::atan2f(n.dot(t.cross(from)), n.dot(from));
+    let turns = std::f32::consts::TAU / PITCH;
+    let phase = PLIES * angle + turns * s / radius.max(1e-9);
+    let slope = libm::sinf(phase) * 0.45 * seen;
+    let lay = turns / PLIES;
+    let fine = (n + (around + t * lay) * slope).normalize_or_zero();
+    let groove = 1.0 - 0.22 * seen * (0.5 - 0.5 * libm::cosf(phase));
+    Matter { albedo: albedo * groove, shape: n, fine, kind: Kind::Fibre((t - around * lay).normalize_or_zero()) }
 }
 
 /// Gloss of a glaze: `(n·h)^64`, by squaring.

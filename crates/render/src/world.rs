@@ -48,8 +48,8 @@ pub(crate) struct Hit {
 pub(crate) enum HitKind {
     /// Face number, corner weights, corners at the ray's time.
     Face { face: usize, weights: Vec3, corners: [Vec3; 3] },
-    /// Ends at the ray's time.
-    Round { ends: [Vec3; 2] },
+    /// Ends at the ray's time, the length along the curve at the first, and which way the curve goes.
+    Round { ends: [Vec3; 2], along: f32, bend: [Vec3; 2] },
 }
 
 /// A ray with the shutter time −½..½ and a number for coverage tests.
@@ -125,6 +125,9 @@ impl<'a> World<'a> {
             let curve =
                 Curve { points: yarn.points, motion: &motion, radius: yarn.radius, tip_fade: yarn.tip_fade, owner };
             curve.cut(&mut world.rounds);
+            if look.colouring != Colouring::Wire {
+                curve.fuzz(i as u32, &mut world.rounds);
+            }
         }
         for marker in &scene.markers {
             if let Marker::Ball { place, colour } = *marker {
@@ -145,7 +148,15 @@ impl<'a> World<'a> {
 
     fn add_ball(&mut self, place: Vec3, motion: Vec3, radius: f32, colour: Vec3) {
         let owner = self.owner(Owner::Ball(colour));
-        self.rounds.push(Round { ends: [place; 2], motion: [motion; 2], radius, cover: [1.0; 2], owner });
+        self.rounds.push(Round {
+            ends: [place; 2],
+            motion: [motion; 2],
+            radius,
+            cover: [1.0; 2],
+            along: 0.0,
+            bend: [Vec3::ZERO; 2],
+            owner,
+        });
     }
 
     fn add_cloth(&mut self, cloth: Cloth<'a>, up: Vec3, look: &'a Look, size: f32) {
@@ -304,7 +315,7 @@ impl<'a> World<'a> {
         let tag = self.order[hit.primitive_id as usize];
         if tag & ROUND != 0 {
             let round = &self.rounds[(tag & !ROUND) as usize];
-            let kind = HitKind::Round { ends: round.at(beam.time) };
+            let kind = HitKind::Round { ends: round.at(beam.time), along: round.along, bend: round.bend };
             return Some(Hit { t: hit.t, owner: self.owners[round.owner as usize], kind });
         }
         let triangle = &self.triangles[tag as usize];
@@ -344,7 +355,7 @@ fn ray(beam: &Beam, far: f32) -> Ray {
 }
 
 fn round_body(ends: [Vec3; 2], way: impl Fn(Vec3) -> Vec3, radius: f32, owner: u32) -> Round {
-    Round { ends, motion: ends.map(way), radius, cover: [1.0; 2], owner }
+    Round { ends, motion: ends.map(way), radius, cover: [1.0; 2], along: 0.0, bend: [Vec3::ZERO; 2], owner }
 }
 
 /// Box around points on their way from −½ to ½.
@@ -495,7 +506,8 @@ mod tests {
         let points = [Vec3::ZERO, Vec3::X];
         let yarns = vec![Yarn { points: &points, radius: 0.1, tip_fade: [0.0, 1.0], ..Yarn::default() }];
         let scene = Scene { yarns, ..Scene::default() };
-        let look = Look::default();
+        // Without stray fibres, which lines don't have.
+        let look = Look { colouring: Colouring::Wire, ..Look::default() };
         let world = World::new(&scene, &look);
         let share = |x: f32| {
             let met = (0..2000).filter(|&seed| {
