@@ -50,7 +50,7 @@ fn make(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(Woven, Bodies, u
     let number = |key: &str| get(key).map(str::parse::<f64>).transpose();
     if let Some(stretch) = number("stretch")? {
         spec.stretch = stretch;
-        spec = spec.with_break_over_friction(30.0);
+        spec = spec.with_break_over_friction(20.0);
     }
     match get("ratio") {
         Some("none") => spec.sliding = ripstop::yarn::Sliding::Frictionless,
@@ -86,7 +86,7 @@ fn make(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(Woven, Bodies, u
     let size = Vec3::new((w - 1) as f64 * l, (h - 1) as f64 * l, 0.0);
     let mut cloth = Woven::new(spec, Placement::default())?;
     let none = Bodies::default();
-    let grip = (w.min(h) / 8).max(2);
+    let grip = (w.min(h) / 4).max(2);
     let mut bodies = Vec::new();
     let mut tie = None;
     let frames = match case {
@@ -119,7 +119,7 @@ fn make(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(Woven, Bodies, u
             }
             let radius = 0.2 * size.y;
             let place = size * 0.5 + Vec3::Z * (radius + 0.005);
-            bodies.push(free("ball", Shape::Ball { radius }, place, 5e-3, Vec3::Z * -1.5));
+            bodies.push(free("ball", Shape::Ball { radius }, place, 5e-4, Vec3::Z * -1.2));
             60
         }
         "cube" | "corner-load" => {
@@ -263,13 +263,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => (80, 40),
     };
     let (w, h) = (size(1, default.0)?, size(2, default.1)?);
-    rayon::ThreadPoolBuilder::new().num_threads(size(3, 2)?).build_global()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(size(3, 2)?).build()?;
+    // The error becomes text, since it can't cross from thread to thread.
+    pool.install(|| go(case, w, h, &keys).map_err(|error| error.to_string()))?;
+    Ok(())
+}
+
+fn go(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(), Box<dyn Error>> {
     match case {
-        "scaling" => scaling(&keys),
-        "all-yarn" => all_yarn(w, h, &keys),
+        "scaling" => scaling(keys),
+        "all-yarn" => all_yarn(w, h, keys),
         _ => {
-            let (cloth, bodies, frames) = make(case, w, h, &keys)?;
-            let (cloth, times) = run(cloth, bodies, frames, &keys)?;
+            let (cloth, bodies, frames) = make(case, w, h, keys)?;
+            let (cloth, times) = run(cloth, bodies, frames, keys)?;
             report(case, &cloth, &times);
             Ok(())
         }

@@ -21,7 +21,7 @@
 //! `Sliding::Frictionless` the points slide freely, and couples part by the paper's rule.
 
 use super::points::Points;
-use super::spec::Sliding;
+use super::spec::{Sliding, Spec};
 use super::state::{Family, Kind, Springs, Woven};
 use crate::math::Vec3;
 
@@ -144,6 +144,32 @@ impl Yarn<'_> {
     }
 }
 
+/// The yarns of a couple.
+#[inline(always)]
+fn yarns<'a>(couple: &Couple, kind: &'a [Kind], springs: [&'a Springs; 2], spec: &Spec) -> [Yarn<'a>; 2] {
+    let (warps, wefts) = (spec.warps, spec.wefts);
+    let (i, j) = (couple.crossing as usize % warps, couple.crossing as usize / warps);
+    [
+        Yarn { family: Family::Warp, springs: springs[0], kind, first: i, stride: warps, count: wefts },
+        Yarn { family: Family::Weft, springs: springs[1], kind, first: j * warps, stride: 1, count: warps },
+    ]
+}
+
+/// Where a couple touches.
+#[inline(always)]
+fn places(couple: &Couple, [a, b]: [f64; 2], kind: &[Kind], springs: [&Springs; 2], spec: &Spec) -> [Place; 2] {
+    let c = couple.crossing as usize;
+    if a == (c / spec.warps) as f64 && b == (c % spec.warps) as f64 {
+        // Node to node, as woven.
+        return [Place { p: c, q: c, t: 0.0 }, Place { p: kind.len() + c, q: kind.len() + c, t: 0.0 }];
+    }
+    let [on_warp, on_weft] = yarns(couple, kind, springs, spec);
+    [on_warp.place(a), on_weft.place(b)]
+}
+
+/// Share of what a couple did that goes on into the next substep: all of it would ring.
+const GOES_ON: f64 = 0.8;
+
 /// Furthest that a point slides in a substep [crossings]: less than a segment.
 const FURTHEST: f64 = 0.5;
 
@@ -181,24 +207,32 @@ impl Woven {
         [before, after].map(|c| c.map_or(NONE, |c| c as u32))
     }
 
+    /// What couples did in the last substep goes on, a little less: before yarns are solved, so that they feel it.
+    pub(super) fn press_on(&mut self) {
+        let Self { at, kind, warp, weft, along, press, tables, spec, .. } = self;
+        let super::tables::Tables { couples, w, .. } = tables;
+        for couple in couples.iter().filter(|couple| !couple.released) {
+            let c = couple.crossing as usize;
+            let n = couple.apart / spec.thickness;
+            let along_cloth = (press[c] - n * press[c].dot(n)) * GOES_ON;
+            press[c] = if along_cloth.length_squared() <= couple.stick * couple.stick { along_cloth } else { Vec3::ZERO };
+            if couple.stick.is_infinite() { press[c] = Vec3::ZERO; }
+            let [p, q] = places(couple, [along[0][c], along[1][c]], kind, [warp, weft], spec);
+            p.push(at, w, -press[c]);
+            q.push(at, w, press[c]);
+        }
+    }
+
     /// Keeps all couples together, one after the other.
     pub(super) fn hold_couples(&mut self) {
-        let Self { at, kind, warp, weft, along, tables, spec, .. } = self;
+        let Self { at, kind, warp, weft, along, press, tables, spec, .. } = self;
         let super::tables::Tables { couples, w, .. } = tables;
-        let (warps, wefts, count) = (spec.warps, spec.wefts, kind.len());
         let literal = matches!(spec.sliding, Sliding::Frictionless);
+        let half = kind.len();
         for couple in couples.iter_mut().filter(|couple| !couple.released) {
             let c = couple.crossing as usize;
             let [a, b] = [along[0][c], along[1][c]];
-            let (i, j) = (c % warps, c / warps);
-            let on_warp = Yarn { family: Family::Warp, springs: warp, kind, first: i, stride: warps, count: wefts };
-            let on_weft = Yarn { family: Family::Weft, springs: weft, kind, first: j * warps, stride: 1, count: warps };
-            let woven = a == j as f64 && b == i as f64;
-            let [p, q] = if woven {
-                [Place { p: c, q: c, t: 0.0 }, Place { p: count + c, q: count + c, t: 0.0 }]
-            } else {
-                [on_warp.place(a), on_weft.place(b)]
-            };
+            let [p, q] = places(couple, [a, b], kind, [warp, weft], spec);
             let weight = p.weight(w) + q.weight(w);
             if weight == 0.0 {
                 continue;
@@ -206,47 +240,51 @@ impl Woven {
             let d = p.of(at) - q.of(at) - couple.apart;
             let n = couple.apart / spec.thickness;
             let off = n * d.dot(n);
-            let across = d - off;
-            let length = across.length();
-            if (off.length_squared() > spec.apart * spec.apart && !literal) || !length.is_finite() {
+            if (off.length_squared() > spec.apart * spec.apart && !literal) || !d.is_finite() {
                 couple.released = true;
                 continue;
             }
-            let stuck = couple.stick * weight;
-            if length <= stuck {
+            // All that it would take to hold along the cloth, with what went on already.
+            let gone_on = press[c] - n * press[c].dot(n);
+            let wanted = gone_on + (d - off) / weight;
+            let length = wanted.length();
+            if length <= couple.stick {
                 let by = d / weight;
+                press[c] += by;
                 p.push(at, w, -by);
                 q.push(at, w, by);
                 continue;
             }
             // Slides: friction does what it can, the points move along their yarns by the rest.
-            let rest = across * (1.0 - stuck / length);
+            let by = wanted * (couple.stick / length) - gone_on;
+            let rest = (d - off) - by * weight;
+            let [on_warp, on_weft] = yarns(couple, kind, [warp, weft], spec);
             let directions = [on_warp.direction(a, at), on_weft.direction(b, at)];
-            let by = solve(directions, rest).map(|by| by.clamp(-FURTHEST, FURTHEST));
-            let limit = |k: usize, from: f64, by: f64| {
-                let yarn = if k == 0 { on_warp } else { on_weft };
+            let way = solve(directions, rest).map(|way| way.clamp(-FURTHEST, FURTHEST));
+            let reached = [on_warp.slide(a, way[0]), on_weft.slide(b, way[1])];
+            let limit = |k: usize, from: f64| {
                 let [before, after] = couple.near[k].map(|c| if c == NONE { None } else { Some(along[k][c as usize]) });
-                let to = yarn.slide(from, by);
                 // Neighbours that are too near already don't push back.
                 let low = before.map_or(f64::NEG_INFINITY, |at| (at + spec.packing).min(from));
                 let high = after.map_or(f64::INFINITY, |at| (at - spec.packing).max(from));
-                to.clamp(low, high)
+                reached[k].clamp(low, high)
             };
-            let to = [limit(0, a, by[0]), limit(1, b, by[1])];
-            // What the points could not do: jammed yarns drag each other; ends hang out.
+            let to = [limit(0, a), limit(1, b)];
+            // What the points could not do: jammed yarns drag each other, ends hang out.
             let left = rest + directions[0] * (to[0] - a) - directions[1] * (to[1] - b);
-            let ends = [on_warp.slide(a, by[0]) != a + by[0], on_weft.slide(b, by[1]) != b + by[1]];
-            let over = left.length_squared() > (OVERHANG * spec.spacing) * (OVERHANG * spec.spacing);
-            if over && (ends[0] || ends[1]) {
+            let at_end = reached[0] != a + way[0] || reached[1] != b + way[1];
+            let overhang = OVERHANG * spec.spacing;
+            if at_end && left.length_squared() > overhang * overhang {
                 couple.released = true;
                 continue;
             }
-            let jammed = if ends[0] || ends[1] { Vec3::ZERO } else { left };
             (along[0][c], along[1][c]) = (to[0], to[1]);
-            let by = (off + across * (stuck / length) + jammed) / weight;
+            let friction = off / weight + by;
+            press[c] += friction;
+            let by = if at_end { friction } else { friction + left / weight };
             p.push(at, w, -by);
             q.push(at, w, by);
-            if literal && (at.get(c) - at.get(count + c)).length_squared() > spec.apart * spec.apart {
+            if literal && (at.get(c) - at.get(half + c)).length_squared() > spec.apart * spec.apart {
                 couple.released = true;
             }
         }

@@ -130,14 +130,14 @@ impl Woven {
         &self.holds
     }
 
-    /// Springs with an end within two crossings of held ones are stronger.
+    /// Springs near held crossings are stronger.
     fn strengthen(&mut self, held: &[usize]) {
-        let (warps, wefts) = (self.spec.warps, self.spec.wefts);
+        let (warps, wefts, reach) = (self.spec.warps, self.spec.wefts, self.spec.hold_reach);
         let mut near = vec![false; self.kind.len()];
         for &c in held {
             let (i, j) = (c % warps, c / warps);
-            for b in j.saturating_sub(2)..(j + 3).min(wefts) {
-                for a in i.saturating_sub(2)..(i + 3).min(warps) {
+            for b in j.saturating_sub(reach)..(j + reach).min(wefts - 1) + 1 {
+                for a in i.saturating_sub(reach)..(i + reach).min(warps - 1) + 1 {
                     near[b * warps + a] = true;
                 }
             }

@@ -103,67 +103,109 @@ impl Work for Solve<'_> {
         }
         pull_on(b);
         let count = b.w.len();
-        let [x, y, z] = &mut b.x;
-        let (x, y, z) = (&mut x[..count], &mut y[..count], &mut z[..count]);
-        let [nx, ny, nz] = &mut b.n;
-        let (nx, ny, nz) = (&mut nx[..count], &mut ny[..count], &mut nz[..count]);
-        let pull = &mut b.pull[..count];
+        let [x, y, z] = b.x.each_mut().map(|column| &mut column[..count]);
+        let [nx, ny, nz] = b.n.each_mut().map(|column| &mut column[..count]);
         let (w, rest, soft, live) = (&b.w[..count], &b.rest[..count], &b.soft[..count], &b.live[..count]);
         let (off, inverse, lambda) = (&mut b.off[..count], &mut b.inverse[..count], &mut b.lambda[..count]);
-        let tension = &mut b.tension[..count];
-        // There: elimination. What a spring knows of the one before it.
-        let mut before = [[0.0; GROUP]; 6];
+        let (tension, pull) = (&mut b.tension[..count], &mut b.pull[..count]);
+        // There: elimination. What a spring knows of the one before it: direction, whether it is there, and its row.
+        let mut n_before = [Row::ZERO; 3];
+        let (mut live_before, mut inverse_before, mut lambda_before) = (Row::ZERO, Row::ZERO, Row::ZERO);
+        let mut from = [Row(x[0]), Row(y[0]), Row(z[0])];
         for s in 0..count - 1 {
-            for l in 0..GROUP {
-                let d = [x[s + 1][l] - x[s][l], y[s + 1][l] - y[s][l], z[s + 1][l] - z[s][l]];
-                let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
-                let over = 1.0 / length.max(SHORT);
-                let n = [d[0] * over, d[1] * over, d[2] * over];
-                let stretched = (length - rest[s][l]) * live[s][l];
-                // A spring that pulled a moment ago is as stiff as it was; else it would give way in both directions.
-                let pushed = stretched < 0.0 && pull[s][l] <= 0.0;
-                let softness = if pushed { soft[s][l] * buckle } else { soft[s][l] };
-                let missing = (stretched - softness * pull[s][l]) * live[s][l];
-                let [px, py, pz, p_live, p_inverse, p_lambda] = before.map(|lane| lane[l]);
-                let coupled = -w[s][l] * (px * n[0] + py * n[1] + pz * n[2]) * p_live * live[s][l];
-                let diagonal = w[s][l] + w[s + 1][l] + softness - coupled * coupled * p_inverse;
-                let inverted = 1.0 / diagonal;
-                let right = (missing - coupled * p_lambda) * inverted;
-                (nx[s][l], ny[s][l], nz[s][l]) = (n[0], n[1], n[2]);
-                (off[s][l], inverse[s][l], lambda[s][l]) = (coupled, inverted, right);
-                let now = [n[0], n[1], n[2], live[s][l], inverted, right];
-                for (lane, value) in before.iter_mut().zip(now) {
-                    lane[l] = value;
-                }
-            }
+            let to = [Row(x[s + 1]), Row(y[s + 1]), Row(z[s + 1])];
+            let (n, length) = direction(from, to);
+            from = to;
+            let (alive, pulled) = (Row(live[s]), Row(pull[s]));
+            let stretched = (length - Row(rest[s])) * alive;
+            // A spring that pulled a moment ago is as stiff as it was; else it would give way in both directions.
+            let softness = Row::each(|l| {
+                let pushed = stretched.0[l] < 0.0 && pulled.0[l] <= 0.0;
+                if pushed { soft[s][l] * buckle } else { soft[s][l] }
+            });
+            let missing = (stretched - softness * pulled) * alive;
+            let coupled = Row::ZERO - Row(w[s]) * dot(n_before, n) * live_before * alive;
+            let diagonal = Row(w[s]) + Row(w[s + 1]) + softness - coupled * coupled * inverse_before;
+            inverse_before = Row::each(|l| 1.0 / diagonal.0[l]);
+            lambda_before = (missing - coupled * lambda_before) * inverse_before;
+            (n_before, live_before) = (n, alive);
+            (nx[s], ny[s], nz[s]) = (n[0].0, n[1].0, n[2].0);
+            (off[s], inverse[s], lambda[s]) = (coupled.0, inverse_before.0, lambda_before.0);
         }
         // And back: forces, from the last spring to the first, and what they move.
         let per_h2 = 1.0 / h2;
-        let mut after = [[0.0; GROUP]; 4];
-        let mut coupled_after = [0.0; GROUP];
+        let mut after = [Row::ZERO; 3];
+        let (mut force, mut coupled) = (Row::ZERO, Row::ZERO);
         for s in (0..count - 1).rev() {
-            for l in 0..GROUP {
-                let [ax, ay, az, a_lambda] = after.map(|lane| lane[l]);
-                let force = lambda[s][l] - coupled_after[l] * inverse[s][l] * a_lambda;
-                let (px, py, pz) = (nx[s][l] * force, ny[s][l] * force, nz[s][l] * force);
-                let whole = pull[s][l] + force;
-                pull[s][l] = whole;
-                tension[s][l] += whole * per_h2;
-                x[s + 1][l] += w[s + 1][l] * (ax - px);
-                y[s + 1][l] += w[s + 1][l] * (ay - py);
-                z[s + 1][l] += w[s + 1][l] * (az - pz);
-                for (lane, value) in after.iter_mut().zip([px, py, pz, force]) {
-                    lane[l] = value;
-                }
-                coupled_after[l] = off[s][l];
-            }
+            force = Row(lambda[s]) - coupled * Row(inverse[s]) * force;
+            coupled = Row(off[s]);
+            let whole = Row(pull[s]) + force;
+            pull[s] = whole.0;
+            tension[s] = (Row(tension[s]) + whole * Row([per_h2; GROUP])).0;
+            let here = [Row(nx[s]) * force, Row(ny[s]) * force, Row(nz[s]) * force];
+            let w = Row(w[s + 1]);
+            x[s + 1] = (Row(x[s + 1]) + w * (after[0] - here[0])).0;
+            y[s + 1] = (Row(y[s + 1]) + w * (after[1] - here[1])).0;
+            z[s + 1] = (Row(z[s + 1]) + w * (after[2] - here[2])).0;
+            after = here;
         }
-        for l in 0..GROUP {
-            x[0][l] += w[0][l] * after[0][l];
-            y[0][l] += w[0][l] * after[1][l];
-            z[0][l] += w[0][l] * after[2][l];
-        }
+        let w = Row(w[0]);
+        x[0] = (Row(x[0]) + w * after[0]).0;
+        y[0] = (Row(y[0]) + w * after[1]).0;
+        z[0] = (Row(z[0]) + w * after[2]).0;
     }
+}
+
+/// A number for each yarn of a group, to compute with.
+#[derive(Clone, Copy)]
+struct Row(Lane);
+
+impl Row {
+    const ZERO: Self = Self([0.0; GROUP]);
+
+    #[inline(always)]
+    fn each(of: impl Fn(usize) -> f64) -> Self {
+        Self(std::array::from_fn(of))
+    }
+}
+
+impl std::ops::Add for Row {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self::each(|l| self.0[l] + other.0[l])
+    }
+}
+
+impl std::ops::Sub for Row {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self::each(|l| self.0[l] - other.0[l])
+    }
+}
+
+impl std::ops::Mul for Row {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Self::each(|l| self.0[l] * other.0[l])
+    }
+}
+
+#[inline(always)]
+fn dot(a: [Row; 3], b: [Row; 3]) -> Row {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// Direction (unit) and distance from one point to another.
+#[inline(always)]
+fn direction(from: [Row; 3], to: [Row; 3]) -> ([Row; 3], Row) {
+    let d = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
+    let squared = dot(d, d);
+    let length = Row::each(|l| squared.0[l].sqrt());
+    let over = Row::each(|l| 1.0 / length.0[l].max(SHORT));
+    ([d[0] * over, d[1] * over, d[2] * over], length)
 }
 
 /// The tensions of the last substep go on, along the directions that the yarn then has: (1 + w L) x = x, where L is the Laplacian of the chain
@@ -171,40 +213,41 @@ impl Work for Solve<'_> {
 #[inline(always)]
 fn pull_on(b: &mut Block) {
     let count = b.w.len();
-    let [x, y, z] = &mut b.x;
-    let (x, y, z) = (&mut x[..count], &mut y[..count], &mut z[..count]);
+    let [x, y, z] = b.x.each_mut().map(|column| &mut column[..count]);
     let (w, live, pull) = (&b.w[..count], &b.live[..count], &mut b.pull[..count]);
     let ratio = &mut b.off[..count];
     // λ/length of the spring before, and what elimination has made of the node before.
-    let mut before = [[0.0; GROUP]; 2];
+    let (mut g_before, mut ratio_before, mut before) = (Row::ZERO, Row::ZERO, [Row::ZERO; 3]);
     for s in 0..count {
-        for l in 0..GROUP {
-            let next = (s + 1).min(count - 1);
-            let d = [x[next][l] - x[s][l], y[next][l] - y[s][l], z[next][l] - z[s][l]];
-            let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
+        let here = [Row(x[s]), Row(y[s]), Row(z[s])];
+        let g = if s + 1 < count {
+            let next = [Row(x[s + 1]), Row(y[s + 1]), Row(z[s + 1])];
+            let d = [next[0] - here[0], next[1] - here[1], next[2] - here[2]];
+            let squared = dot(d, d);
             // A yarn that is pushed doesn't go on pushing: that would not be stable.
-            let on = pull[s][l].max(0.0) * live[s][l];
-            pull[s][l] = on;
-            let g = if s + 1 < count { on / length.max(SHORT) } else { 0.0 };
-            let [g_before, ratio_before] = [before[0][l], before[1][l]];
-            let low = w[s][l] * g_before;
-            let inverse = 1.0 / (1.0 + low + w[s][l] * g - low * ratio_before);
-            ratio[s][l] = w[s][l] * g * inverse;
-            before[0][l] = g;
-            before[1][l] = ratio[s][l];
-            let last = s.saturating_sub(1);
-            let low = if s > 0 { low } else { 0.0 };
-            x[s][l] = (x[s][l] + low * x[last][l]) * inverse;
-            y[s][l] = (y[s][l] + low * y[last][l]) * inverse;
-            z[s][l] = (z[s][l] + low * z[last][l]) * inverse;
-        }
+            pull[s] = std::array::from_fn(|l| pull[s][l].max(0.0) * live[s][l]);
+            Row::each(|l| pull[s][l] / squared.0[l].sqrt().max(SHORT))
+        } else {
+            Row::ZERO
+        };
+        let (low, high) = (Row(w[s]) * g_before, Row(w[s]) * g);
+        let diagonal = low + high - low * ratio_before;
+        let inverse = Row::each(|l| 1.0 / (1.0 + diagonal.0[l]));
+        ratio_before = high * inverse;
+        ratio[s] = ratio_before.0;
+        g_before = g;
+        before = [
+            (here[0] + low * before[0]) * inverse,
+            (here[1] + low * before[1]) * inverse,
+            (here[2] + low * before[2]) * inverse,
+        ];
+        (x[s], y[s], z[s]) = (before[0].0, before[1].0, before[2].0);
     }
+    let mut after = [Row(x[count - 1]), Row(y[count - 1]), Row(z[count - 1])];
     for s in (0..count - 1).rev() {
-        for l in 0..GROUP {
-            x[s][l] += ratio[s][l] * x[s + 1][l];
-            y[s][l] += ratio[s][l] * y[s + 1][l];
-            z[s][l] += ratio[s][l] * z[s + 1][l];
-        }
+        let r = Row(ratio[s]);
+        after = [Row(x[s]) + r * after[0], Row(y[s]) + r * after[1], Row(z[s]) + r * after[2]];
+        (x[s], y[s], z[s]) = (after[0].0, after[1].0, after[2].0);
     }
 }
 
@@ -212,30 +255,28 @@ fn pull_on(b: &mut Block) {
 #[inline(always)]
 fn bend_yarns(b: &mut Block, h2: f64, bend: f64) {
     let count = b.w.len();
-    let [x, y, z] = &mut b.x;
-    let (x, y, z) = (&mut x[..count], &mut y[..count], &mut z[..count]);
-    let [nx, ny, nz] = &mut b.n;
-    let (nx, ny, nz) = (&mut nx[..count], &mut ny[..count], &mut nz[..count]);
+    let [x, y, z] = b.x.each_mut().map(|column| &mut column[..count]);
     let (w, rest, live) = (&b.w[..count], &b.rest[..count], &b.live[..count]);
-    // Row s: the spring from node s to s + 2, as what it does to the nodes per inverse mass.
-    for s in 0..count.saturating_sub(2) {
-        for l in 0..GROUP {
-            let d = [x[s + 2][l] - x[s][l], y[s + 2][l] - y[s][l], z[s + 2][l] - z[s][l]];
-            let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
-            let k = bend * h2 / (1.0 + 2.0 * bend * h2 * (w[s][l] + w[s + 2][l])) * live[s][l] * live[s + 1][l];
-            let pull = k * (length - rest[s][l] - rest[s + 1][l]) / length.max(SHORT);
-            (nx[s][l], ny[s][l], nz[s][l]) = (d[0] * pull, d[1] * pull, d[2] * pull);
-        }
-    }
-    for s in 0..count.saturating_sub(2) {
-        for l in 0..GROUP {
-            x[s][l] += w[s][l] * nx[s][l];
-            y[s][l] += w[s][l] * ny[s][l];
-            z[s][l] += w[s][l] * nz[s][l];
-            x[s + 2][l] -= w[s + 2][l] * nx[s][l];
-            y[s + 2][l] -= w[s + 2][l] * ny[s][l];
-            z[s + 2][l] -= w[s + 2][l] * nz[s][l];
-        }
+    let k = bend * h2;
+    // What the springs from the last node and the one before it did; positions that springs see are those before any acted.
+    let mut pulls = [[Row::ZERO; 3]; 2];
+    for s in 0..count {
+        let here = [Row(x[s]), Row(y[s]), Row(z[s])];
+        let pull = if s + 2 < count {
+            let there = [Row(x[s + 2]), Row(y[s + 2]), Row(z[s + 2])];
+            let (n, length) = direction(here, there);
+            let both = Row(w[s]) + Row(w[s + 2]);
+            let stretched = (length - Row(rest[s]) - Row(rest[s + 1])) * Row(live[s]) * Row(live[s + 1]);
+            let force = Row::each(|l| stretched.0[l] * (k / (1.0 + 2.0 * k * both.0[l])));
+            [n[0] * force, n[1] * force, n[2] * force]
+        } else {
+            [Row::ZERO; 3]
+        };
+        let w = Row(w[s]);
+        x[s] = (here[0] + w * (pull[0] - pulls[0][0])).0;
+        y[s] = (here[1] + w * (pull[1] - pulls[0][1])).0;
+        z[s] = (here[2] + w * (pull[2] - pulls[0][2])).0;
+        pulls = [pulls[1], pull];
     }
 }
 

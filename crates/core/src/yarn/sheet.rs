@@ -1,8 +1,9 @@
 //! The dense part of a substep: motion, shear of whole cloth, all yarns.
 //!
 //! Rows of crossings are divided into groups of eight wefts; a group writes its own rows only, so threads change nothing.
-//! Shear springs join the diagonals of cells and push only (rest √2 spacings); they act explicitly at the positions that the substep begins
-//! with, divided by 1 + 8 k h² w, which keeps them stable for any stiffness. Air drags every particle by a |u| u, u = wind − v.
+//! Shear springs join the diagonals of cells and push only (rest √2 spacings): compliant constraints like the others, λ = C/(w + w + 1/(k h²)), in four
+//! turns (rising and falling ones, between even and odd rows), in each of which no two share a particle. Air drags every particle by
+//! a |u| u, u = wind − v.
 //!
 //! Source: Metaaphanon 2009 §3.2 (springs), §4 (steps 1–5).
 
@@ -24,17 +25,6 @@ struct Air {
     drag: f64,
 }
 
-/// Shear springs of whole cloth: stiffness over the mass of a crossing and rest length.
-#[derive(Clone, Copy)]
-struct Shear<'a> {
-    k: f64,
-    rest: f64,
-    warps: usize,
-    from: &'a Points,
-    rising: &'a [f64],
-    falling: &'a [f64],
-}
-
 /// Eight rows of one grid.
 type Rows<'a> = [&'a mut [f64]; 3];
 
@@ -45,29 +35,18 @@ struct Move<'a, 'b> {
     v: &'a mut Rows<'b>,
     from: [&'a [f64]; 3],
     w: &'a [f64],
-    /// Acceleration by shear [m/s²], or nothing.
-    push: Option<&'a [Vec<f64>; 3]>,
 }
 
 impl Work for Move<'_, '_> {
     #[inline(always)]
     fn run(self) {
-        let Self { air: Air { h, fall, wind, drag }, x, v, from, w, push } = self;
+        let Self { air: Air { h, fall, wind, drag }, x, v, from, w } = self;
         let count = w.len();
         let [x0, x1, x2] = x;
         let (x0, x1, x2) = (&mut x0[..count], &mut x1[..count], &mut x2[..count]);
         let [v0, v1, v2] = v;
         let (v0, v1, v2) = (&mut v0[..count], &mut v1[..count], &mut v2[..count]);
-        let [f0, f1, f2] = from.map(|f| &f[..count]);
-        if let Some([p0, p1, p2]) = push {
-            let (p0, p1, p2) = (&p0[..count], &p1[..count], &p2[..count]);
-            for i in 0..count {
-                let h = if w[i] > 0.0 { h } else { 0.0 };
-                v0[i] += p0[i] * h;
-                v1[i] += p1[i] * h;
-                v2[i] += p2[i] * h;
-            }
-        }
+        let (f0, f1, f2) = (&from[0][..count], &from[1][..count], &from[2][..count]);
         for i in 0..count {
             let u = [wind.x - v0[i], wind.y - v1[i], wind.z - v2[i]];
             let speed = (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]).sqrt();
@@ -84,57 +63,37 @@ impl Work for Move<'_, '_> {
     }
 }
 
-/// Accelerations of the rows from `first` on by shear springs.
-struct Push<'a> {
-    shear: Shear<'a>,
-    first: usize,
-    out: &'a mut [Vec<f64>; 3],
+/// Diagonals between two neighbouring rows, of one direction: from `low[i]` to `high[i]`.
+struct Shear<'a> {
+    low: [&'a mut [f64]; 3],
+    high: [&'a mut [f64]; 3],
+    w: [&'a [f64]; 2],
+    /// One where there is such a spring.
+    live: &'a [f64],
+    /// 1/(k h²) [1/kg].
+    soft: f64,
+    rest: f64,
 }
 
-impl Work for Push<'_> {
+impl Work for Shear<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { shear, first, out } = self;
-        let warps = shear.warps;
-        let rows = out[0].len() / warps;
-        let last = shear.rising.len() / warps - 1;
-        out.iter_mut().for_each(|column| column.fill(0.0));
-        // Cells between row j and the next one: those above and below the rows count too.
-        for j in first.saturating_sub(1)..(first + rows).min(last) {
-            let cell = j * warps;
-            for (along, [a, b]) in [(shear.rising, [0, warps + 1]), (shear.falling, [1, warps])] {
-                let here = &along[cell..cell + warps - 1];
-                let [from, to] = [a, b].map(|k| shear.from.0.each_ref().map(|p| &p[cell + k..cell + k + warps - 1]));
-                // Where the ends are in `out`, if they are there.
-                let inside = [(j >= first).then(|| (j - first) * warps + a), (j + 1 < first + rows).then(|| cell + b - first * warps)];
-                let force = |i: usize| {
-                    let d = [to[0][i] - from[0][i], to[1][i] - from[1][i], to[2][i] - from[2][i]];
-                    let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
-                    let pull = shear.k * here[i] * (length - shear.rest).min(0.0) / (length + f64::MIN_POSITIVE);
-                    [d[0] * pull, d[1] * pull, d[2] * pull]
-                };
-                let [o0, o1, o2] = &mut *out;
-                if let Some(at) = inside[0] {
-                    let end = at + warps - 1;
-                    let (o0, o1, o2) = (&mut o0[at..end], &mut o1[at..end], &mut o2[at..end]);
-                    for i in 0..warps - 1 {
-                        let f = force(i);
-                        o0[i] += f[0];
-                        o1[i] += f[1];
-                        o2[i] += f[2];
-                    }
-                }
-                if let Some(at) = inside[1] {
-                    let end = at + warps - 1;
-                    let (o0, o1, o2) = (&mut o0[at..end], &mut o1[at..end], &mut o2[at..end]);
-                    for i in 0..warps - 1 {
-                        let f = force(i);
-                        o0[i] -= f[0];
-                        o1[i] -= f[1];
-                        o2[i] -= f[2];
-                    }
-                }
-            }
+        let Self { low, high, w, live, soft, rest } = self;
+        let count = live.len();
+        let ([a0, a1, a2], [b0, b1, b2]) = (low, high);
+        let (a0, a1, a2) = (&mut a0[..count], &mut a1[..count], &mut a2[..count]);
+        let (b0, b1, b2) = (&mut b0[..count], &mut b1[..count], &mut b2[..count]);
+        let (wa, wb) = (&w[0][..count], &w[1][..count]);
+        for i in 0..count {
+            let d = [b0[i] - a0[i], b1[i] - a1[i], b2[i] - a2[i]];
+            let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
+            let by = live[i] * (length - rest).min(0.0) / ((wa[i] + wb[i] + soft) * (length + f64::MIN_POSITIVE));
+            a0[i] += wa[i] * by * d[0];
+            a1[i] += wa[i] * by * d[1];
+            a2[i] += wa[i] * by * d[2];
+            b0[i] -= wb[i] * by * d[0];
+            b1[i] -= wb[i] * by * d[1];
+            b2[i] -= wb[i] * by * d[2];
         }
     }
 }
@@ -144,6 +103,14 @@ struct Part<'a> {
     group: usize,
     x: [Rows<'a>; 2],
     v: [Rows<'a>; 2],
+}
+
+/// [`parallel::for_each_part`], but alone without asking other threads: a substep is too short for that.
+fn for_each_part<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
+    match rayon::current_num_threads() {
+        1 => parts.into_iter().for_each(work),
+        _ => parallel::for_each_part(parts, work),
+    }
 }
 
 /// Divides both grids into groups of rows.
@@ -161,18 +128,10 @@ impl Woven {
         let (warps, half) = (spec.warps, tables.rising.len());
         let wind = spec.wind.mean(*step as f64 * spec.step);
         let air = Air { h, fall: spec.gravity * h, wind, drag: spec.air };
-        let w = 1.0 / spec.node_mass();
-        let k = spec.shear * w / (1.0 + 8.0 * spec.shear * w * h * h);
-        let rest = std::f64::consts::SQRT_2 * spec.spacing;
-        let Tables { w, before, doubled, rising, falling, .. } = &*tables;
-        let shear = Shear { k, rest, warps, from: before, rising, falling };
-        parallel::for_each_part(parts(at, v, warps), |Part { group, mut x, mut v }| {
+        let Tables { w, before, doubled, .. } = &*tables;
+        for_each_part(parts(at, v, warps), |Part { group, mut x, mut v }| {
             let first = group * GROUP;
             let rows = x[0][0].len() / warps;
-            let mut push = [(); 3].map(|()| vec![0.0; rows * warps]);
-            if shear.k > 0.0 {
-                lanes::run(Push { shear, first, out: &mut push });
-            }
             for grid in 0..2 {
                 let begin = grid * half + first * warps;
                 let range = begin..begin + rows * warps;
@@ -180,27 +139,53 @@ impl Woven {
                     continue;
                 }
                 let from = before.0.each_ref().map(|p| &p[range.clone()]);
-                let push = (grid == 0).then_some(&push);
-                lanes::run(Move { air, x: &mut x[grid], v: &mut v[grid], from, w: &w[range.clone()], push });
+                lanes::run(Move { air, x: &mut x[grid], v: &mut v[grid], from, w: &w[range.clone()] });
             }
         });
-        self.shear_couples(h);
     }
 
-    /// Diagonals with doubled ends: each of the two with half the stiffness.
-    fn shear_couples(&mut self, h: f64) {
-        let Tables { shears, w, before, .. } = &self.tables;
+    /// All shear springs.
+    pub(super) fn shear(&mut self, h: f64) {
+        if self.spec.shear == 0.0 {
+            return;
+        }
+        let (warps, half) = (self.spec.warps, self.kind.len());
         let rest = std::f64::consts::SQRT_2 * self.spec.spacing;
-        let half = 0.5 * self.spec.shear * h * h;
+        let soft = 1.0 / (self.spec.shear * h * h);
+        let Tables { w, rising, falling, shears, .. } = &self.tables;
+        for odd in 0..2 {
+            let begin = odd * warps;
+            let [x, y, z] = self.at.0.each_mut().map(|column| column[begin..half].chunks_mut(GROUP * warps));
+            let parts: Vec<(usize, Rows<'_>)> =
+                x.zip(y).zip(z).enumerate().map(|(k, ((x, y), z))| (begin + k * GROUP * warps, [x, y, z])).collect();
+            for_each_part(parts, |(first, mut rows)| {
+                for pair in 0..rows[0].len() / (2 * warps) {
+                    let c = first + 2 * pair * warps;
+                    let cells = warps - 1;
+                    for (live, a, b) in [(rising, 0, 1), (falling, 1, 0)] {
+                        let mut low = rows.each_mut().map(|column| column[2 * pair * warps..].split_at_mut(warps));
+                        let [l, u]: [Rows<'_>; 2] = {
+                            let [x, y, z] = &mut low;
+                            [
+                                [&mut x.0[a..], &mut y.0[a..], &mut z.0[a..]],
+                                [&mut x.1[b..], &mut y.1[b..], &mut z.1[b..]],
+                            ]
+                        };
+                        let w = [&w[c + a..c + a + cells], &w[c + warps + b..c + warps + b + cells]];
+                        lanes::run(Shear { low: l, high: u, w, live: &live[c..c + cells], soft, rest });
+                    }
+                }
+            });
+        }
+        // Diagonals with doubled ends: each of the two with half the stiffness.
         for &[a, b] in shears {
             let (a, b) = (a as usize, b as usize);
-            let d = before.get(b) - before.get(a);
+            let d = self.at.get(b) - self.at.get(a);
             let length = d.length();
             if length < rest && length > 0.0 {
-                let k = half / (1.0 + 4.0 * half * (w[a] + w[b]));
-                let f = d * (k * (length - rest) / length);
-                self.at.add(a, f * w[a]);
-                self.at.add(b, -f * w[b]);
+                let by = d * ((length - rest) / ((w[a] + w[b] + 2.0 * soft) * length));
+                self.at.add(a, by * w[a]);
+                self.at.add(b, -by * w[b]);
             }
         }
     }
@@ -226,7 +211,7 @@ impl Woven {
         });
         let blocks = &*blocks;
         let rows = parts(at, v, warps).into_iter().zip(wefts.iter_mut()).collect::<Vec<_>>();
-        parallel::for_each_part(rows, |(Part { group, mut x, .. }, block)| {
+        for_each_part(rows, |(Part { group, mut x, .. }, block)| {
             let first = group * GROUP;
             let rows = x[0][0].len() / warps;
             let doubled = &kind[first * warps..(first + rows) * warps];

@@ -78,6 +78,8 @@ pub struct Spec {
     pub packing: f64,
     /// Factor of the strength of springs near held crossings.
     pub at_holds: f64,
+    /// How near, in crossings.
+    pub hold_reach: usize,
     /// Damping.
     pub damping: Damping,
     /// Air drag: acceleration over the square of the speed against the air [1/m].
@@ -123,9 +125,9 @@ const MOST: usize = 20_000;
 
 impl Spec {
     /// Light plain-woven cotton, ten yarns per centimetre, 0.2 kg/m². Yarns are as soft and weak as the paper's (6 N/m, 7.5 %): far weaker
-    /// than real ones, so that gravity and a small ball can tear them. Breaking force over friction is 30.
+    /// than real ones, so that gravity and a small ball can tear them. Breaking force over friction is 20.
     pub fn muslin(warps: usize, wefts: usize) -> Self {
-        let (stretch, spacing, breaking) = (6.0, 1e-3, 0.075);
+        let (stretch, spacing, breaking) = (14.0, 1e-3, 0.075);
         Self {
             warps,
             wefts,
@@ -135,14 +137,15 @@ impl Spec {
             stretch,
             compression: 0.05,
             bend: 0.02,
-            shear: 0.05,
+            shear: 0.3,
             breaking,
             spread: 0.33,
             transition: 0.9,
             apart: 2e-4,
-            sliding: Sliding::Friction { force: stretch * spacing * breaking / 30.0 },
+            sliding: Sliding::Friction { force: stretch * spacing * breaking / 20.0 },
             packing: 0.35,
-            at_holds: 1.6,
+            at_holds: 2.0,
+            hold_reach: 6,
             damping: Damping { sheet: 2.0, couple: 10.0, free: 25.0 },
             air: 0.5,
             body_friction: 0.3,
@@ -153,7 +156,7 @@ impl Spec {
             all_yarn: false,
             self_collision: true,
             unbreakable: false,
-            solver: Solver::Lines { substeps: 6 },
+            solver: Solver::Lines { substeps: 12 },
             step: 1.0 / 240.0,
             seed: 1,
         }

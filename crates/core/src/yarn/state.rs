@@ -94,6 +94,8 @@ pub struct Woven {
     pub(super) along: [Vec<f64>; 2],
     /// From weft to warp at couples that have the warp on top (unit); zero where welded.
     pub(super) normal: Vec<Vec3>,
+    /// What couples did to their wefts in the last substep, times its square [N s²]; to warps the opposite.
+    pub(super) press: Vec<Vec3>,
     pub(super) events: Vec<Cut>,
     pub(super) cuts: u64,
     #[serde(skip)]
@@ -145,6 +147,7 @@ impl Woven {
                 (0..count).map(|c| (c % warps) as f64).collect(),
             ],
             normal: vec![Vec3::ZERO; count],
+            press: vec![Vec3::ZERO; count],
             events: Vec::new(),
             cuts: 0,
             tables: Tables::default(),

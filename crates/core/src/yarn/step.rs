@@ -2,6 +2,7 @@
 
 use super::spec::Solver;
 use super::state::{Family, Woven};
+use super::collide::EVERY;
 use super::line::GROUP;
 use crate::body::Bodies;
 
@@ -55,14 +56,18 @@ impl Woven {
         self.find_pairs();
         for k in 1..=substeps {
             self.predict(h);
+            self.shear(h);
             match sweeps {
                 None => {
+                    self.press_on();
                     self.solve_lines(h);
                     self.hold_couples();
                 }
                 Some(count) => self.sweep(h, count),
             }
-            self.keep_apart();
+            if k % EVERY == 0 || k == substeps {
+                self.keep_apart();
+            }
             self.meet_bodies(bodies, h * f64::from(k), h);
             self.velocities(h);
         }

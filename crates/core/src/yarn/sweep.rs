@@ -49,6 +49,8 @@ impl Woven {
             self.tables.order = self.order();
         }
         self.bend_explicitly(h);
+        // Within a step sweeps add up; from step to step nothing goes on.
+        self.press.fill(crate::math::Vec3::ZERO);
         let order = std::mem::take(&mut self.tables.order);
         let mut lambda = vec![0.0; order.len()];
         for _ in 0..count {
