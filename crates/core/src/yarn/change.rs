@@ -46,7 +46,8 @@ impl Woven {
         springs.sort_unstable();
         springs.dedup();
         let lengths: Vec<f64> = springs.iter().map(|&(family, c)| self.length(family, c)).collect();
-        let normals: Vec<Vec3> = list.iter().map(|&c| self.cloth_normal(c).unwrap_or_else(|| self.normal_nearby(c))).collect();
+        let normals: Vec<Vec3> =
+            list.iter().map(|&c| self.cloth_normal(c).unwrap_or_else(|| self.normal_nearby(c))).collect();
         let half = self.kind.len();
         for (&c, &n) in list.iter().zip(&normals) {
             if self.kind[c] == Kind::Welded {
@@ -201,5 +202,90 @@ impl Woven {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::math::hash_unit;
+    use crate::yarn::{Family, Spec, Weave};
+
+    /// A crumpled cloth in motion.
+    fn crumpled() -> Woven {
+        let mut spec = Spec::muslin(14, 11);
+        spec.weave = Weave::twill(2, 1).unwrap();
+        let mut cloth = Woven::new(spec, Placement::default()).unwrap();
+        for c in 0..cloth.crossings() {
+            let r = |k| hash_unit(7, 6 * c as u64 + k) - 0.5;
+            cloth.at.add(c, Vec3::new(r(0), r(1), r(2)) * 3e-4);
+            cloth.v.set(c, Vec3::new(r(3), r(4), r(5)));
+        }
+        cloth
+    }
+
+    fn strains(cloth: &Woven) -> Vec<f64> {
+        let of = |family: Family| {
+            let live = (0..cloth.crossings()).filter(move |&c| cloth.live(family, c));
+            live.map(move |c| cloth.length(family, c) / cloth.springs(family).rest[c])
+        };
+        Family::BOTH.into_iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn splits_keep_mass_momentum_and_strain() {
+        let mut cloth = crumpled();
+        let before = (cloth.momentum(), strains(&cloth));
+        // Alone, in a row, and neighbours of what is split already.
+        for list in [vec![40], vec![40, 41, 42, 43], (0..cloth.crossings()).collect()] {
+            cloth.split(&list, Kind::Loose);
+            let ((mass, linear, angular), strained) = (cloth.momentum(), strains(&cloth));
+            let (m, l, a) = before.0;
+            assert!((mass - m).abs() < 1e-15 * m * 200.0);
+            assert!((linear - l).length() < 1e-14 * m && (angular - a).length() < 1e-15 * m);
+            assert!(strained.iter().zip(&before.1).all(|(a, b)| (a - b).abs() < 1e-12));
+            // T apart, the warp on the side that the weave says.
+            for c in list {
+                let apart = cloth.position(Family::Warp, c) - cloth.position(Family::Weft, c);
+                assert!((apart.length() - cloth.spec.thickness).abs() < 1e-15);
+                assert!(apart.dot(cloth.normal[c]) * cloth.side(c) > 0.0);
+            }
+        }
+        assert!(cloth.kind.iter().all(|&kind| kind == Kind::Loose));
+    }
+
+    #[test]
+    fn a_disconnected_crossing_splits_up_to_the_other_kind() {
+        let cloth = crumpled();
+        // Along weft 4 of the twill `110`: from any crossing at most three on.
+        for i in 3..10 {
+            let from = cloth.crossing(i, 4);
+            let mut loosen = Vec::new();
+            cloth.propagate(from, &mut loosen);
+            let right: Vec<usize> = loosen.iter().copied().filter(|&c| c / 14 == 4 && c > from).collect();
+            let other = (i + 1..).find(|&k| cloth.side(cloth.crossing(k, 4)) != cloth.side(from)).unwrap();
+            assert_eq!(right, (i + 1..=other).map(|k| cloth.crossing(k, 4)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn shear_springs_are_doubled_with_the_same_plane() {
+        let mut cloth = crumpled();
+        cloth.split(&[cloth.crossing(5, 5)], Kind::Loose);
+        cloth.follow(1e-3);
+        // Four diagonals meet at a crossing, each twice now; the other ends are one particle.
+        assert_eq!(cloth.tables.shears.len(), 8);
+        let c = cloth.crossing(5, 5) as u32;
+        for pair in cloth.tables.shears.chunks(2) {
+            let of = |ends: [u32; 2]| ends.into_iter().find(|&p| p == c || p == c + 154).unwrap();
+            assert_ne!(of(pair[0]), of(pair[1]));
+        }
+        // A cut side takes away the diagonals of the two cells beside it.
+        let count = |cloth: &Woven| cloth.tables.rising.iter().chain(&cloth.tables.falling).sum::<f64>();
+        let before = count(&cloth);
+        cloth.cut(Family::Weft, 2, 9, 1.5);
+        cloth.follow(1e-3);
+        assert_eq!(count(&cloth), before - 4.0);
     }
 }

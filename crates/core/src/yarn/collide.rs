@@ -75,7 +75,8 @@ impl Woven {
     fn common(&self) -> Vec3 {
         let half = self.kind.len();
         let free = (0..half).filter(|&c| self.kind[c] == Kind::Disconnected);
-        let (sum, count) = free.fold((Vec3::ZERO, 0.0), |(sum, n), c| (sum + self.v.get(c) + self.v.get(half + c), n + 2.0));
+        let (sum, count) =
+            free.fold((Vec3::ZERO, 0.0), |(sum, n), c| (sum + self.v.get(c) + self.v.get(half + c), n + 2.0));
         sum / f64::max(count, 1.0)
     }
 
@@ -194,7 +195,8 @@ fn nearest(x: &[Vec3; 4]) -> (Vec3, f64, f64) {
 /// Pairs of segments with overlapping boxes, each once: by a grid of cells of a given size.
 fn overlapping(segments: &[Segment], cell: f64) -> Vec<(u32, u32)> {
     // Cells as one number, 21 bits each way, from a million cells below the origin on; far away several share one, which does no harm.
-    let key = |[x, y, z]: [i64; 3]| (x as u64 & 0x1f_ffff) << 42 | (y as u64 & 0x1f_ffff) << 21 | (z as u64 & 0x1f_ffff);
+    let key =
+        |[x, y, z]: [i64; 3]| (x as u64 & 0x1f_ffff) << 42 | (y as u64 & 0x1f_ffff) << 21 | (z as u64 & 0x1f_ffff);
     let place = |p: Vec3| {
         let q = p / cell + Vec3::splat(1_048_576.0);
         [q.x as i64, q.y as i64, q.z as i64]

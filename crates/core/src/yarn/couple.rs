@@ -11,8 +11,10 @@
 //! | f | `friction` | N | what the crossing sticks with: f₀ × its grip ([`super::Weave::grip`]) |
 //! | W | `weight` | 1/kg | Σ w β² over the particles, β = 1 − t, t |
 //!
-//! The part of d along n is removed wholly; the part along the cloth too as long as |d|/(W h²) ≤ f: the material points are anchored, so what
-//! holds at rest doesn't creep. Beyond that only f pulls, and the points slide along their yarns by what is left: a and b hop from segment to segment.
+//! The part of d along n is removed wholly; the part along the cloth too as long as the force that it takes is below f: the material points are anchored,
+//! so what holds at rest doesn't creep. Beyond that only f pulls, and the points slide along their yarns by what is left: a and b hop from segment to
+//! segment. The force is p + d/(W h²), where p is four fifths of the last substep's, which act before yarns are solved: so friction builds up to
+//! five times what one substep could move.
 //! They never pass the neighbouring crossing of the same yarn, which is `packing` away at least: yarns bunch, and then drag each other along. Past
 //! the end of a yarn by half a crossing (the end sticks out that far) the couple is released.
 //!
@@ -207,16 +209,17 @@ impl Woven {
         [before, after].map(|c| c.map_or(NONE, |c| c as u32))
     }
 
-    /// What couples did in the last substep goes on, a little less: before yarns are solved, so that they feel it.
+    /// The friction of the last substep goes on, a little less: before yarns are solved, so that they feel it.
     pub(super) fn press_on(&mut self) {
         let Self { at, kind, warp, weft, along, press, tables, spec, .. } = self;
         let super::tables::Tables { couples, w, .. } = tables;
         for couple in couples.iter().filter(|couple| !couple.released) {
             let c = couple.crossing as usize;
             let n = couple.apart / spec.thickness;
-            let along_cloth = (press[c] - n * press[c].dot(n)) * GOES_ON;
-            press[c] = if along_cloth.length_squared() <= couple.stick * couple.stick { along_cloth } else { Vec3::ZERO };
-            if couple.stick.is_infinite() { press[c] = Vec3::ZERO; }
+            // Friction alone, which has a limit: what keeps yarns T apart, or connected ones together, would ring.
+            let friction = (press[c] - n * press[c].dot(n)) * GOES_ON;
+            let goes_on = couple.stick.is_finite() && friction.length_squared() <= couple.stick * couple.stick;
+            press[c] = if goes_on { friction } else { Vec3::ZERO };
             let [p, q] = places(couple, [along[0][c], along[1][c]], kind, [warp, weft], spec);
             p.push(at, w, -press[c]);
             q.push(at, w, press[c]);

@@ -232,7 +232,8 @@ impl Woven {
             let pose = ahead(bodies, i, since);
             let Some(body) = bodies.get(i) else { continue };
             let (shape, friction) = (body.shape.clone(), body.friction.unwrap_or(self.spec.body_friction));
-            let (velocity, spin, middle) = (bodies.velocity(i), bodies.spin(i), bodies.middle(i) + bodies.velocity(i) * since);
+            let (velocity, spin, middle) =
+                (bodies.velocity(i), bodies.spin(i), bodies.middle(i) + bodies.velocity(i) * since);
             let (mut impulse, mut turning) = (Vec3::ZERO, Vec3::ZERO);
             for p in 0..self.at.len() {
                 let w = self.tables.w[p];

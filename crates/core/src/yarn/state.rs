@@ -142,10 +142,7 @@ impl Woven {
             holds: Vec::new(),
             warp: springs(Family::Warp),
             weft: springs(Family::Weft),
-            along: [
-                (0..count).map(|c| (c / warps) as f64).collect(),
-                (0..count).map(|c| (c % warps) as f64).collect(),
-            ],
+            along: [(0..count).map(|c| (c / warps) as f64).collect(), (0..count).map(|c| (c % warps) as f64).collect()],
             normal: vec![Vec3::ZERO; count],
             press: vec![Vec3::ZERO; count],
             events: Vec::new(),

@@ -1,9 +1,9 @@
 //! The step of a woven cloth.
 
-use super::spec::Solver;
-use super::state::{Family, Woven};
 use super::collide::EVERY;
 use super::line::GROUP;
+use super::spec::Solver;
+use super::state::{Family, Woven};
 use crate::body::Bodies;
 
 /// Why a step could not be taken. The state is then not to be used any more.

@@ -126,11 +126,7 @@ impl Woven {
 
 /// Sweeps that keep every spring below the lowest breaking strain in a test run of `steps` steps without what tears the cloth: `make` builds the
 /// cloth (and bodies) for it. Nothing if `most` aren't enough.
-pub fn sweeps_needed(
-    make: impl Fn() -> (Woven, Bodies),
-    steps: u32,
-    most: u32,
-) -> Result<Option<u32>, StepError> {
+pub fn sweeps_needed(make: impl Fn() -> (Woven, Bodies), steps: u32, most: u32) -> Result<Option<u32>, StepError> {
     let holds = |count: u32| -> Result<bool, StepError> {
         let (mut woven, mut bodies) = make();
         woven.spec.solver = Solver::Sweeps { count };

@@ -114,9 +114,7 @@ impl Woven {
                 if !(sides && corners.iter().all(|&c| t.in_place[c])) {
                     continue;
                 }
-                for ([a, b], diagonals) in
-                    [([c, c + warps + 1], &mut t.rising), ([c + 1, c + warps], &mut t.falling)]
-                {
+                for ([a, b], diagonals) in [([c, c + warps + 1], &mut t.rising), ([c + 1, c + warps], &mut t.falling)] {
                     if welded(a) && welded(b) {
                         diagonals[c] = 1.0;
                     } else {

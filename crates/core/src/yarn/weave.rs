@@ -35,7 +35,9 @@ pub enum WeaveError {
         wanted: usize,
     },
     /// A number that is neither 0 nor 1.
-    #[error("row {row}, column {column} of the weave is {found}; write 1 where the warp is on top and 0 where the weft is")]
+    #[error(
+        "row {row}, column {column} of the weave is {found}; write 1 where the warp is on top and 0 where the weft is"
+    )]
     Number {
         /// Row, from zero.
         row: usize,
@@ -53,7 +55,9 @@ pub enum WeaveError {
         under: usize,
     },
     /// A yarn that never changes sides isn't woven in.
-    #[error("{kind} {number} of the weave never changes sides, so it would fall out; every row and every column needs a 0 and a 1")]
+    #[error(
+        "{kind} {number} of the weave never changes sides, so it would fall out; every row and every column needs a 0 and a 1"
+    )]
     NotWoven {
         /// `row` or `column`.
         kind: &'static str,
@@ -207,7 +211,8 @@ mod tests {
     fn named_weaves_are_woven_and_satin_has_no_ribs() {
         let twill = |a, b| Weave::twill(a, b).unwrap();
         for weave in [Weave::plain(), twill(2, 1), twill(2, 2), twill(3, 1), Weave::satin5(), Weave::basket()] {
-            let rows: Vec<Vec<u8>> = weave.over.chunks(weave.columns).map(|r| r.iter().map(|&o| o.into()).collect()).collect();
+            let rows: Vec<Vec<u8>> =
+                weave.over.chunks(weave.columns).map(|r| r.iter().map(|&o| o.into()).collect()).collect();
             assert_eq!(Weave::new(&rows).as_ref(), Ok(&weave));
         }
         // In a satin no two crossings with the warp on top touch, not even at corners.
