@@ -124,10 +124,10 @@ pub struct SpecError {
 const MOST: usize = 20_000;
 
 impl Spec {
-    /// Plain-woven cotton, ten yarns per centimetre, 0.2 kg/m². Yarns are of the paper's kind (12 N/m instead of its 6, 7.5 %), far weaker than
+    /// Plain-woven cotton, ten yarns per centimetre, 0.2 kg/m². Yarns are of the paper's kind (14 N/m instead of its 6, 7.5 %), far weaker than
     /// real ones: a small ball tears them. Breaking force over friction is 20.
     pub fn muslin(warps: usize, wefts: usize) -> Self {
-        let (stretch, spacing, breaking) = (12.0, 1e-3, 0.075);
+        let (stretch, spacing, breaking) = (14.0, 1e-3, 0.075);
         Self {
             warps,
             wefts,
@@ -156,7 +156,7 @@ impl Spec {
             all_yarn: false,
             self_collision: true,
             unbreakable: false,
-            solver: Solver::Lines { substeps: 12 },
+            solver: Solver::Lines { substeps: 14 },
             step: 1.0 / 240.0,
             seed: 1,
         }
