@@ -11,7 +11,7 @@
 //!
 //! Splitting: x_warp, x_weft = x ± σ (T/2) n, half the mass each, both with the velocity of the one (eqs. 2–4): mass, linear and
 //! angular momentum are unchanged. Structural and bend springs stay with their yarn; shear springs are doubled with half the stiffness, one in the upper and one
-//! in the lower plane (Fig. 5), by [`super::tables`]; those of cells with a cut side are gone. Rest lengths are scaled so that strains stay as they were.
+//! in the lower plane (Fig. 5), by `tables.rs`; those of cells with a cut side are gone. Rest lengths are scaled so that strains stay as they were.
 //!
 //! Source: Metaaphanon 2009 §3.3–3.4. Deviations: the criterion is tension over breaking force instead of strain (the same for straight
 //! springs, and free of what the solver leaves over); item 3, since welds don't slip; the limit of item 1; rest lengths.

@@ -45,18 +45,18 @@
 //! Source: Metaaphanon, Bando, Chen and Nishita 2009, "Simulation of Tearing Cloth with Frayed Edges". Deviations are told in each file; the
 //! chief ones are friction, whole yarns at once instead of sweeps, and tension instead of strain.
 
-mod change;
-mod collide;
-mod couple;
-mod hold;
-mod line;
+pub mod change;
+pub mod collide;
+pub mod couple;
+pub mod hold;
+pub mod line;
 mod points;
 mod read;
-mod sheet;
+pub mod sheet;
 mod spec;
 mod state;
 mod step;
-mod sweep;
+pub mod sweep;
 mod tables;
 pub mod weave;
 

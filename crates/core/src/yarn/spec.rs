@@ -22,7 +22,7 @@ pub enum Sliding {
 pub enum Solver {
     /// Every yarn at once, exactly ([`super::line`]), in substeps.
     Lines {
-        /// Substeps of a step.
+        /// Substeps of a step where there are couples; whole cloth takes half as many.
         substeps: u32,
     },
     /// The paper's: springs one by one in the order of their distance to held nodes, again and again ([`super::sweep`]).

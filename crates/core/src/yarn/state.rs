@@ -96,6 +96,8 @@ pub struct Woven {
     pub(super) normal: Vec<Vec3>,
     /// What couples did to their wefts in the last substep, times its square [N s²]; to warps the opposite.
     pub(super) press: Vec<Vec3>,
+    /// Square of the substep that tensions and frictions are kept for [s²]; zero before the first.
+    pub(super) h2: f64,
     pub(super) events: Vec<Cut>,
     pub(super) cuts: u64,
     #[serde(skip)]
@@ -145,6 +147,7 @@ impl Woven {
             along: [(0..count).map(|c| (c / warps) as f64).collect(), (0..count).map(|c| (c % warps) as f64).collect()],
             normal: vec![Vec3::ZERO; count],
             press: vec![Vec3::ZERO; count],
+            h2: 0.0,
             events: Vec::new(),
             cuts: 0,
             tables: Tables::default(),
