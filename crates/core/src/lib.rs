@@ -29,6 +29,7 @@ pub mod simulation;
 pub mod sparse;
 pub mod tear;
 pub mod wind;
+pub mod yarn;
 
 pub use body::{Bodies, Pose};
 pub use cloth::{Cloth, Placement};

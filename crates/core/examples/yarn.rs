@@ -1,0 +1,291 @@
+//! The woven cloth of Metaaphanon 2009, timed: `cargo run --release -p ripstop --example yarn -- CASE [WARPS WEFTS [THREADS]] [key=value …]`.
+//!
+//! Cases: `two-balls`, `ball` (with `weave=twill`), `cube`, `out-of-plane`, `bars`, `corner-load`, `scaling`, `all-yarn`.
+//! Keys: `weave` (plain, twill21, twill, twill31, satin, basket), `ratio` (breaking force over friction, or `none`), `seed`, `frames`, `substeps`,
+//! `all_yarn=1`, `self=0`, `out=FOLDER` (one file of yarns per frame: family, number, then x y z kind per point).
+
+use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
+use ripstop::cloth::Placement;
+use ripstop::yarn::{By, Family, Solver, Spec, Weave, Woven};
+use ripstop::{Key, Vec3};
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::time::Instant;
+
+type Keys = HashMap<String, String>;
+
+/// Keyframes of a straight motion from `from` to `to` [s].
+fn moving(from: f64, to: f64, shift: Vec3) -> By {
+    let key = |time, shift| Key { time, shift, turn: Vec3::ZERO };
+    By::Keys(vec![key(from, Vec3::ZERO), key(to, shift)])
+}
+
+fn still() -> By {
+    By::Keys(Vec::new())
+}
+
+/// Crossings of a rectangle of yarns.
+fn patch(cloth: &Woven, warps: std::ops::Range<usize>, wefts: std::ops::Range<usize>) -> Vec<usize> {
+    wefts.flat_map(|j| warps.clone().map(move |i| (i, j))).map(|(i, j)| cloth.crossing(i, j)).collect()
+}
+
+fn free(name: &str, shape: Shape, place: Vec3, mass: f64, velocity: Vec3) -> BodySpec {
+    BodySpec::new(name, shape).at(Pose::at(place)).driven(Drive::Free { mass, velocity, spin: Vec3::ZERO })
+}
+
+/// A case: the cloth, its bodies and how many frames to run.
+fn make(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(Woven, Bodies, usize), Box<dyn Error>> {
+    let get = |key: &str| keys.get(key).map(String::as_str);
+    let mut spec = Spec::muslin(w, h);
+    spec.weave = match get("weave").unwrap_or("plain") {
+        "plain" => Weave::plain(),
+        "twill" => Weave::twill(2, 2)?,
+        "twill21" => Weave::twill(2, 1)?,
+        "twill31" => Weave::twill(3, 1)?,
+        "satin" => Weave::satin5(),
+        "basket" => Weave::basket(),
+        other => return Err(format!("no weave `{other}`").into()),
+    };
+    let number = |key: &str| get(key).map(str::parse::<f64>).transpose();
+    // Stronger than muslin, so that sheets held at their sides carry themselves with some to spare.
+    spec.stretch = number("stretch")?.unwrap_or(24.0);
+    spec = spec.with_break_over_friction(20.0);
+    match get("ratio") {
+        Some("none") => spec.sliding = ripstop::yarn::Sliding::Frictionless,
+        _ => {
+            spec = match number("ratio")? {
+                Some(ratio) => spec.with_break_over_friction(ratio),
+                None => spec,
+            }
+        }
+    }
+    if let Some(seed) = number("seed")? {
+        spec.seed = seed as u64;
+    }
+    if let Some(substeps) = number("substeps")? {
+        spec.solver = Solver::Lines { substeps: substeps as u32 };
+    }
+    for (key, value) in [
+        ("shear", &mut spec.shear),
+        ("bend", &mut spec.bend),
+        ("density", &mut spec.density),
+        ("gravity", &mut spec.gravity.y),
+        ("compression", &mut spec.compression),
+        ("free", &mut spec.damping.free),
+        ("thickness", &mut spec.thickness),
+        ("packing", &mut spec.packing),
+    ] {
+        if let Some(set) = number(key)? {
+            *value = set;
+        }
+    }
+    spec.unbreakable = get("unbreakable") == Some("1");
+    spec.all_yarn = get("all_yarn") == Some("1");
+    spec.self_collision = get("self") != Some("0");
+    let (l, gravity) = (spec.spacing, spec.gravity);
+    let size = Vec3::new((w - 1) as f64 * l, (h - 1) as f64 * l, 0.0);
+    let mut cloth = Woven::new(spec, Placement::default())?;
+    let none = Bodies::default();
+    let grip = (w.min(h) / 4).max(2);
+    let mut bodies = Vec::new();
+    let mut tie = None;
+    let frames = match case {
+        "two-balls" => {
+            let reach = 0.6 * size.x;
+            let left = patch(&cloth, 0..grip, h - grip..h);
+            let right = patch(&cloth, w - grip..w, h - grip..h);
+            cloth.hold("left", &left, moving(0.2, 2.2, Vec3::X * -reach), None, &none);
+            cloth.hold("right", &right, moving(0.2, 2.2, Vec3::X * reach), None, &none);
+            80
+        }
+        "bars" => {
+            let left = patch(&cloth, 0..2, 0..h);
+            let right = patch(&cloth, w - 2..w, 0..h);
+            cloth.hold("left", &left, moving(0.2, 2.2, Vec3::X * -0.3 * size.x), None, &none);
+            cloth.hold("right", &right, moving(0.2, 2.2, Vec3::X * 0.3 * size.x), None, &none);
+            80
+        }
+        "out-of-plane" => {
+            let left = patch(&cloth, 0..w / 3, h - 2..h);
+            let right = patch(&cloth, w - w / 3..w, h - 2..h);
+            cloth.hold("left", &left, moving(0.2, 2.2, Vec3::Z * -0.6 * size.x), None, &none);
+            cloth.hold("right", &right, moving(0.2, 2.2, Vec3::Z * 0.6 * size.x), None, &none);
+            80
+        }
+        "ball" => {
+            for (name, columns) in [("left", 0..2), ("right", w - 2..w)] {
+                let bar = patch(&cloth, columns, 0..h);
+                cloth.hold(name, &bar, still(), None, &none);
+            }
+            let radius = 0.2 * size.y;
+            let place = size * 0.5 + Vec3::Z * (radius + 0.005);
+            bodies.push(free("ball", Shape::Ball { radius }, place, 3e-4, Vec3::Z * -1.5));
+            60
+        }
+        "cube" | "corner-load" => {
+            let top = patch(&cloth, 0..w, h - 2..h);
+            cloth.hold("top", &top, still(), None, &none);
+            let side = 0.12 * size.x;
+            let place = Vec3::new(size.x - 0.3 * side, -0.5 * side, 0.0);
+            bodies.push(free("cube", Shape::Box { sides: Vec3::splat(side) }, place, 1e-3, Vec3::ZERO));
+            tie = Some(patch(&cloth, w - grip..w, 0..grip.min(3)));
+            80
+        }
+        _ => return Err(format!("no case `{case}`").into()),
+    };
+    let bodies = Bodies::new(bodies, gravity)?;
+    if let Some(tie) = tie {
+        cloth.hold("tie", &tie, By::Body(0), None, &bodies);
+    }
+    let frames = get("frames").map_or(Ok(frames), str::parse)?;
+    Ok((cloth, bodies, frames))
+}
+
+/// Yarns as text.
+fn text(cloth: &Woven) -> String {
+    let mut text = String::new();
+    for run in cloth.runs() {
+        let family = if run.family == Family::Warp { 'w' } else { 'f' };
+        let _ = write!(text, "{family} {} {}", run.yarn, run.first);
+        for (p, kind) in run.points.iter().zip(&run.kinds) {
+            let _ = write!(text, " {:.6} {:.6} {:.6} {}", p.x, p.y, p.z, *kind as u8);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Milliseconds per frame: of the whole sequence, before the first cut, and after it.
+struct Times {
+    all: f64,
+    before: f64,
+    after: f64,
+}
+
+fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Result<(Woven, Times), Box<dyn Error>> {
+    let steps = (1.0 / 30.0 / cloth.spec().step).round() as usize;
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for frame in 0..frames {
+        let torn = cloth.counts().cuts > 0;
+        let start = Instant::now();
+        for _ in 0..steps {
+            cloth.step(&mut bodies)?;
+        }
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        if torn {
+            after.push(ms)
+        } else {
+            before.push(ms)
+        }
+        if let Some(folder) = keys.get("out") {
+            std::fs::create_dir_all(folder)?;
+            std::fs::write(format!("{folder}/{frame:04}.txt"), text(&cloth))?;
+        }
+        if keys.contains_key("verbose") && frame % 5 == 4 {
+            let c = cloth.counts();
+            let load = cloth.holds().iter().map(|hold| hold.load.length()).fold(0.0, f64::max);
+            println!(
+                "frame {frame:3} {ms:6.1} ms  couples {:5} disconnected {:5} cuts {:4} pieces {:3} strain {:.3} load {load:.2e}",
+                c.couples,
+                c.disconnected,
+                c.cuts,
+                c.pieces,
+                cloth.largest_strain()
+            );
+        }
+    }
+    let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len().max(1) as f64;
+    let all: Vec<f64> = before.iter().chain(&after).copied().collect();
+    Ok((cloth, Times { all: mean(&all), before: mean(&before), after: mean(&after) }))
+}
+
+fn report(case: &str, cloth: &Woven, times: &Times) {
+    let counts = cloth.counts();
+    let mut free = cloth.free_lengths();
+    free.sort_by(f64::total_cmp);
+    let mean = free.iter().sum::<f64>() / free.len().max(1) as f64;
+    let tenth = free.get(free.len() * 9 / 10).copied().unwrap_or(0.0);
+    let spec = cloth.spec();
+    println!(
+        "{case} {}×{}: {:.1} ms/frame (before the first cut {:.1}, after {:.1}); couples {}, disconnected {}, cuts {} in {} yarns, pieces {} (largest {}), free ends mean {mean:.1}, 90th percentile {tenth:.1}, fingerprint {:016x}",
+        spec.warps,
+        spec.wefts,
+        times.all,
+        times.before,
+        times.after,
+        counts.couples,
+        counts.disconnected,
+        counts.cuts,
+        counts.torn_yarns,
+        counts.pieces,
+        counts.largest,
+        cloth.fingerprint()
+    );
+}
+
+/// Time per frame against crossings, with the share of variance that a straight line explains.
+fn scaling(keys: &Keys) -> Result<(), Box<dyn Error>> {
+    let mut points = Vec::new();
+    for w in [40, 80, 120, 160, 200, 240] {
+        let (cloth, bodies, frames) = make("two-balls", w, w / 2, keys)?;
+        let (cloth, times) = run(cloth, bodies, frames, keys)?;
+        report("two-balls", &cloth, &times);
+        points.push(((w * w / 2) as f64, times.all));
+    }
+    let n = points.len() as f64;
+    let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+    let (mx, my) = (mean(&|p| p.0), mean(&|p| p.1));
+    let (xx, yy) = (mean(&|p| (p.0 - mx) * (p.0 - mx)), mean(&|p| (p.1 - my) * (p.1 - my)));
+    let xy = mean(&|p| (p.0 - mx) * (p.1 - my));
+    println!("{:.2} µs per crossing and frame, R² = {:.4}", 1e3 * xy / xx, xy * xy / (xx * yy));
+    Ok(())
+}
+
+/// Two-level against all-yarn, before the first cut.
+fn all_yarn(w: usize, h: usize, keys: &Keys) -> Result<(), Box<dyn Error>> {
+    let mut times = Vec::new();
+    for all in ["0", "1"] {
+        let keys: Keys = keys.clone().into_iter().chain([("all_yarn".into(), all.into())]).collect();
+        let (cloth, bodies, frames) = make("two-balls", w, h, &keys)?;
+        let (cloth, time) = run(cloth, bodies, frames, &keys)?;
+        report(if all == "1" { "all-yarn" } else { "two-level" }, &cloth, &time);
+        times.push(time);
+    }
+    println!(
+        "before the first cut {:.2} × faster, whole sequence {:.2} ×",
+        times[1].before / times[0].before,
+        times[1].all / times[0].all
+    );
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (keys, plain): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|arg| arg.contains('='));
+    let keys: Keys = keys.iter().filter_map(|arg| arg.split_once('=')).map(|(a, b)| (a.into(), b.into())).collect();
+    let case = plain.first().map_or("two-balls", String::as_str);
+    let size = |at: usize, default: usize| plain.get(at).map_or(Ok(default), |text| text.parse());
+    let default = match case {
+        "cube" => (160, 80),
+        "all-yarn" => (120, 60),
+        _ => (80, 40),
+    };
+    let (w, h) = (size(1, default.0)?, size(2, default.1)?);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(size(3, 2)?).build()?;
+    // The error becomes text, since it can't cross from thread to thread.
+    pool.install(|| go(case, w, h, &keys).map_err(|error| error.to_string()))?;
+    Ok(())
+}
+
+fn go(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(), Box<dyn Error>> {
+    match case {
+        "scaling" => scaling(keys),
+        "all-yarn" => all_yarn(w, h, keys),
+        _ => {
+            let (cloth, bodies, frames) = make(case, w, h, keys)?;
+            let (cloth, times) = run(cloth, bodies, frames, keys)?;
+            report(case, &cloth, &times);
+            Ok(())
+        }
+    }
+}

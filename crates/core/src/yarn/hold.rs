@@ -1,0 +1,264 @@
+//! Crossings that are held, moved by keyframes or tied to a body; and what bodies do to particles.
+//!
+//! Held crossings don't feel anything; what springs pull them with is the hold's load, and a body that crossings are tied to is pushed by it.
+//! Particles keep half a thickness from balls, boxes, capsules and planes: one that is nearer is moved out along the surface's normal, and
+//! rubs by Coulomb's law. What moves it moves a free body the other way.
+//!
+//! Source: Metaaphanon 2009 §4.2 (particles against faces of rigid bodies). Limits: bodies move once per step, with the velocity that pushes have
+//! left them; other shapes than these aren't met; segments between particles pass through thin bodies.
+
+use super::state::{Family, Kind, Woven};
+use crate::body::{Bodies, Pose, Shape};
+use crate::grip::Key;
+use crate::math::{Vec3, rotate, turn};
+use serde::{Deserialize, Serialize};
+
+/// What moves held crossings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum By {
+    /// Keyframes in order of time, relative to where the hold took hold; empty: it stays.
+    Keys(Vec<Key>),
+    /// The body with this number.
+    Body(usize),
+}
+
+/// Crossings that are held together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hold {
+    /// Name in results.
+    pub name: String,
+    /// What moves it.
+    pub by: By,
+    /// Time at which it lets go [s].
+    pub release: Option<f64>,
+    /// Force that the cloth exerts on it [N], mean over the last step.
+    pub load: Vec3,
+    /// Crossings, and for both yarns where each was when held [m]; in the body's own coordinates if it is tied to one.
+    pub(super) points: Vec<(usize, [Vec3; 2])>,
+    /// The mean of the places, about which it turns.
+    middle: Vec3,
+    released: bool,
+}
+
+impl Hold {
+    /// True once it has let go.
+    pub fn is_released(&self) -> bool {
+        self.released
+    }
+
+    /// Crossings that it holds, or held.
+    pub fn crossings(&self) -> impl Iterator<Item = usize> + '_ {
+        self.points.iter().map(|&(c, _)| c)
+    }
+
+    /// Where a point that was at `from` is at a time.
+    fn target(&self, from: Vec3, time: f64, pose: Option<Pose>) -> Vec3 {
+        match (&self.by, pose) {
+            (By::Keys(keys), _) => {
+                let key = Key::at(keys, time);
+                let (angle, arm) = (key.turn.length(), from - self.middle);
+                let arm = if angle > 0.0 { rotate(arm, key.turn / angle, angle) } else { arm };
+                self.middle + arm + key.shift
+            }
+            (By::Body(_), Some(pose)) => pose.apply(from),
+            (By::Body(_), None) => from,
+        }
+    }
+}
+
+/// Where a body will be after `h` [s] with the velocity it has.
+fn ahead(bodies: &Bodies, i: usize, h: f64) -> Pose {
+    let (pose, middle) = (bodies.pose(i), bodies.middle(i));
+    let by = turn(bodies.spin(i) * h);
+    Pose { place: middle + bodies.velocity(i) * h + by * (pose.place - middle), turn: by * pose.turn }
+}
+
+/// Out of a shape: distance [m] and direction (unit), in its own coordinates. Nothing for shapes that aren't met.
+fn outside(shape: &Shape, p: Vec3) -> Option<(f64, Vec3)> {
+    let round = |arm: Vec3, radius: f64| (arm.length() - radius, arm.try_normalize().unwrap_or(Vec3::Y));
+    match shape {
+        Shape::Ball { radius } => Some(round(p, *radius)),
+        Shape::Capsule { radius, height } => {
+            let half = 0.5 * height - radius;
+            Some(round(p - Vec3::Y * p.y.clamp(-half, half), *radius))
+        }
+        Shape::Plane => Some((p.y, Vec3::Y)),
+        Shape::Box { sides } => {
+            let half = *sides * 0.5;
+            let beyond = p.abs() - half;
+            let sign = Vec3::ONE.copysign(p);
+            if beyond.max_element() > 0.0 {
+                let out = beyond.max(Vec3::ZERO);
+                return Some((out.length(), (out * sign).normalize()));
+            }
+            let axis = match beyond.max_element() {
+                most if most == beyond.x => Vec3::X,
+                most if most == beyond.y => Vec3::Y,
+                _ => Vec3::Z,
+            };
+            Some((beyond.max_element(), axis * sign))
+        }
+        _ => None,
+    }
+}
+
+impl Woven {
+    /// Holds crossings where they are, to be moved by `by` from now on until `release` [s]. Numbers that are no crossing, or are held already, are
+    /// left out; a body's number must be one of those given to every [`Woven::step`]. Springs nearby are stronger ([`super::Spec::at_holds`]).
+    pub fn hold(&mut self, name: &str, crossings: &[usize], by: By, release: Option<f64>, bodies: &Bodies) {
+        let number = self.holds.len() as u32 + 1;
+        let pose = match by {
+            By::Body(i) if i < bodies.len() => Some(bodies.pose(i)),
+            _ => None,
+        };
+        let mut points = Vec::new();
+        for &c in crossings {
+            if self.held.get(c) == Some(&0) {
+                self.held[c] = number;
+                let at = Family::BOTH.map(|family| self.position(family, c));
+                points.push((c, at.map(|at| pose.map_or(at, |pose| pose.local(at)))));
+            }
+        }
+        let middle = points.iter().map(|(_, [a, b])| (*a + *b) * 0.5).sum::<Vec3>() / points.len().max(1) as f64;
+        self.strengthen(&points.iter().map(|&(c, _)| c).collect::<Vec<_>>());
+        self.holds.push(Hold { name: name.into(), by, release, load: Vec3::ZERO, points, middle, released: false });
+        self.tables.ready = false;
+    }
+
+    /// Holds so far, in the order in which they were made.
+    pub fn holds(&self) -> &[Hold] {
+        &self.holds
+    }
+
+    /// Springs near held crossings are stronger.
+    fn strengthen(&mut self, held: &[usize]) {
+        let (warps, wefts, reach) = (self.spec.warps, self.spec.wefts, self.spec.hold_reach);
+        let mut near = vec![false; self.kind.len()];
+        for &c in held {
+            let (i, j) = (c % warps, c / warps);
+            for b in j.saturating_sub(reach)..(j + reach).min(wefts - 1) + 1 {
+                for a in i.saturating_sub(reach)..(i + reach).min(warps - 1) + 1 {
+                    near[b * warps + a] = true;
+                }
+            }
+        }
+        let factor = self.spec.at_holds;
+        for family in Family::BOTH {
+            let stride = self.line(family).1;
+            let strength = &mut self.springs_mut(family).strength;
+            for c in 0..strength.len() {
+                if near[c] || near.get(c + stride) == Some(&true) {
+                    strength[c] *= factor;
+                }
+            }
+        }
+    }
+
+    /// Gives held crossings the velocity that brings them where they should be when the step ends, or lets go.
+    pub(super) fn drive(&mut self, bodies: &Bodies) {
+        let (time, h) = (self.time(), self.spec.step);
+        let mut holds = std::mem::take(&mut self.holds);
+        for hold in holds.iter_mut().filter(|hold| !hold.released) {
+            if hold.release.is_some_and(|release| time + 0.5 * h >= release) {
+                hold.released = true;
+                hold.load = Vec3::ZERO;
+                hold.points.iter().for_each(|&(c, _)| self.held[c] = 0);
+                self.tables.ready = false;
+                continue;
+            }
+            let pose = match hold.by {
+                By::Body(i) if i < bodies.len() => Some(ahead(bodies, i, h)),
+                _ => None,
+            };
+            for &(c, from) in &hold.points {
+                for (family, from) in Family::BOTH.into_iter().zip(from) {
+                    if family == Family::Weft && self.kind[c] == Kind::Welded {
+                        continue;
+                    }
+                    let p = self.particle(family, c);
+                    self.v.set(p, (hold.target(from, time + h, pose) - self.at.get(p)) / h);
+                }
+            }
+        }
+        self.holds = holds;
+    }
+
+    /// A held crossing became a couple: its yarns are held where they are now, relative to the hold.
+    pub(super) fn hold_split(&mut self, c: usize, apart: Vec3) {
+        let number = self.held[c] as usize;
+        let Some(hold) = number.checked_sub(1).and_then(|n| self.holds.get_mut(n)) else { return };
+        if let (Some((_, at)), By::Keys(_)) = (hold.points.iter_mut().find(|(held, _)| *held == c), &hold.by) {
+            *at = [at[0] + apart, at[0] - apart];
+        }
+    }
+
+    /// Loads of holds, and what they do to bodies.
+    pub(super) fn weigh(&mut self, bodies: &mut Bodies) {
+        let mut holds = std::mem::take(&mut self.holds);
+        for hold in holds.iter_mut().filter(|hold| !hold.released) {
+            hold.load = Vec3::ZERO;
+            for &(c, _) in &hold.points {
+                let force = Family::BOTH.map(|family| self.pull(family, c)).iter().copied().sum::<Vec3>();
+                hold.load += force;
+                if let By::Body(i) = hold.by
+                    && i < bodies.len()
+                {
+                    let arm = self.position(Family::Warp, c) - bodies.middle(i);
+                    bodies.push(i, force * self.spec.step, arm.cross(force) * self.spec.step);
+                }
+            }
+        }
+        self.holds = holds;
+    }
+
+    /// What the springs of a yarn pull a crossing with [N], mean over the last step.
+    fn pull(&self, family: Family, c: usize) -> Vec3 {
+        let (count, stride) = self.line(family);
+        let along = self.on_yarn(family, c).1;
+        let springs = self.springs(family);
+        let of = |a: usize| {
+            let d = self.position(family, a + stride) - self.position(family, a);
+            d.normalize_or_zero() * springs.tension[a]
+        };
+        let after = if along + 1 < count { of(c) } else { Vec3::ZERO };
+        let before = if along > 0 { of(c - stride) } else { Vec3::ZERO };
+        after - before
+    }
+
+    /// Keeps particles out of bodies, `since` [s] after the step began.
+    pub(super) fn meet_bodies(&mut self, bodies: &mut Bodies, since: f64, h: f64) {
+        let keep_off = 0.5 * self.spec.thickness;
+        for i in 0..bodies.len() {
+            let pose = ahead(bodies, i, since);
+            let Some(body) = bodies.get(i) else { continue };
+            let (shape, friction) = (body.shape.clone(), body.friction.unwrap_or(self.spec.body_friction));
+            let (velocity, spin, middle) =
+                (bodies.velocity(i), bodies.spin(i), bodies.middle(i) + bodies.velocity(i) * since);
+            let (mut impulse, mut turning) = (Vec3::ZERO, Vec3::ZERO);
+            for p in 0..self.at.len() {
+                let w = self.tables.w[p];
+                if w == 0.0 {
+                    continue;
+                }
+                let x = self.at.get(p);
+                let Some((distance, normal)) = outside(&shape, pose.local(x)) else { break };
+                if distance >= keep_off {
+                    continue;
+                }
+                let normal = pose.turn * normal;
+                let out = keep_off - distance;
+                let surface = (velocity + spin.cross(x - middle)) * h;
+                let slid = x - self.tables.before.get(p) - surface;
+                let slid = slid - normal * normal.dot(slid);
+                let length = slid.length();
+                let rub = if length > friction * out { friction * out / length } else { 1.0 };
+                let moved = normal * out - slid * rub;
+                self.at.set(p, x + moved);
+                let push = moved / (-w * h);
+                impulse += push;
+                turning += (x - middle).cross(push);
+            }
+            bodies.push(i, impulse, turning);
+        }
+    }
+}

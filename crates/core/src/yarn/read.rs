@@ -1,0 +1,189 @@
+//! What a woven cloth shows: yarns as lines of points, counts, lengths of free ends, events.
+
+use super::state::{Cut, Family, Kind, Woven};
+use crate::math::{Fingerprint, Vec3};
+
+/// Part of a yarn between cuts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Warp or weft.
+    pub family: Family,
+    /// Number of the yarn.
+    pub yarn: usize,
+    /// Which of its crossings the first point is at.
+    pub first: usize,
+    /// Points, one per crossing [m]. Those of whole cloth are half a thickness off the sheet, by the weave (eq. 2).
+    pub points: Vec<Vec3>,
+    /// What each crossing is.
+    pub kinds: Vec<Kind>,
+}
+
+/// How far a cloth has come apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Crossings whose yarns are held together as two particles.
+    pub couples: usize,
+    /// Crossings whose yarns aren't held together any more.
+    pub disconnected: usize,
+    /// Cut springs.
+    pub cuts: u64,
+    /// Yarns with a cut.
+    pub torn_yarns: usize,
+    /// Parts that hang together by springs or crossings.
+    pub pieces: usize,
+    /// Crossings of the largest one.
+    pub largest: usize,
+}
+
+impl Woven {
+    /// All yarns, warps first, each in parts between cuts.
+    pub fn runs(&self) -> Vec<Run> {
+        let mut runs = Vec::new();
+        for family in Family::BOTH {
+            let over = if family == Family::Warp { 0.5 } else { -0.5 } * self.spec.thickness;
+            for yarn in 0..self.yarns(family) {
+                for [first, last] in self.parts(family, yarn) {
+                    let all = (first..=last).map(|s| self.crossing_of(family, yarn, s));
+                    let point = |c: usize| match self.kind[c] {
+                        Kind::Welded => {
+                            let normal = self.cloth_normal(c).unwrap_or(Vec3::ZERO);
+                            self.at.get(c) + normal * (over * self.side(c))
+                        }
+                        _ => self.position(family, c),
+                    };
+                    let points = all.clone().map(point).collect();
+                    runs.push(Run { family, yarn, first, points, kinds: all.map(|c| self.kind[c]).collect() });
+                }
+            }
+        }
+        runs
+    }
+
+    /// First and last crossing of the parts of a yarn between cuts.
+    fn parts(&self, family: Family, yarn: usize) -> Vec<[usize; 2]> {
+        let count = self.line(family).0;
+        let mut parts = Vec::new();
+        let mut first = 0;
+        for s in 0..count {
+            if s + 1 == count || !self.live(family, self.crossing_of(family, yarn, s)) {
+                parts.push([first, s]);
+                first = s + 1;
+            }
+        }
+        parts
+    }
+
+    /// Lengths of the free ends that cuts have made [crossings]: from each end to the nearest crossing that holds, at most to the other end.
+    pub fn free_lengths(&self) -> Vec<f64> {
+        let mut lengths = Vec::new();
+        for family in Family::BOTH {
+            let k = usize::from(family == Family::Weft);
+            let count = self.line(family).0;
+            for yarn in 0..self.yarns(family) {
+                let holds = |s: &usize| self.kind[self.crossing_of(family, yarn, *s)] != Kind::Disconnected;
+                let touched: Vec<f64> =
+                    (0..count).filter(holds).map(|s| self.along[k][self.crossing_of(family, yarn, s)]).collect();
+                for [first, last] in self.parts(family, yarn) {
+                    let (low, high) = (first as f64, last as f64);
+                    let inside = || touched.iter().copied().filter(|at| (low..=high).contains(at));
+                    if first > 0 {
+                        lengths.push(inside().fold(high, f64::min) - low);
+                    }
+                    if last + 1 < count {
+                        lengths.push(high - inside().fold(low, f64::max));
+                    }
+                }
+            }
+        }
+        lengths
+    }
+
+    /// How far it has come apart.
+    pub fn counts(&self) -> Counts {
+        let half = self.kind.len();
+        let mut root: Vec<u32> = (0..2 * half as u32).collect();
+        fn find(root: &mut [u32], mut p: u32) -> u32 {
+            while root[p as usize] != p {
+                root[p as usize] = root[root[p as usize] as usize];
+                p = root[p as usize];
+            }
+            p
+        }
+        let mut join = |a: usize, b: usize| {
+            let (a, b) = (find(&mut root, a as u32), find(&mut root, b as u32));
+            root[a.max(b) as usize] = a.min(b);
+        };
+        for c in 0..half {
+            for family in Family::BOTH {
+                if self.live(family, c) {
+                    let stride = self.line(family).1;
+                    join(self.particle(family, c), self.particle(family, c + stride));
+                }
+            }
+            match self.kind[c] {
+                Kind::Welded => join(c, half + c),
+                Kind::Connected | Kind::Loose => {
+                    let at = |k: usize| self.along[k][c].round() as usize;
+                    let (i, j) = (c % self.spec.warps, c / self.spec.warps);
+                    let warp = self.crossing_of(Family::Warp, i, at(0));
+                    let weft = self.crossing_of(Family::Weft, j, at(1));
+                    join(self.particle(Family::Warp, warp), self.particle(Family::Weft, weft));
+                }
+                Kind::Disconnected => {}
+            }
+        }
+        let mut sizes = vec![0usize; 2 * half];
+        (0..2 * half).for_each(|p| sizes[find(&mut root, p as u32) as usize] += 1);
+        let torn = |family: Family| (0..self.yarns(family)).filter(|&yarn| self.parts(family, yarn).len() > 1).count();
+        let count = |kinds: &[Kind]| self.kind.iter().filter(|kind| kinds.contains(kind)).count();
+        Counts {
+            couples: count(&[Kind::Connected, Kind::Loose]),
+            disconnected: count(&[Kind::Disconnected]),
+            cuts: self.cuts,
+            torn_yarns: torn(Family::Warp) + torn(Family::Weft),
+            pieces: sizes.iter().filter(|&&size| size > 0).count(),
+            largest: sizes.iter().copied().max().unwrap_or(0).div_ceil(2),
+        }
+    }
+
+    /// Cuts since the last call.
+    pub fn take_events(&mut self) -> Vec<Cut> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Mass [kg], momentum [kg·m/s] and angular momentum about the origin [kg·m²/s].
+    pub fn momentum(&self) -> (f64, Vec3, Vec3) {
+        let half = self.kind.len();
+        let (mut mass, mut linear, mut angular) = (0.0, Vec3::ZERO, Vec3::ZERO);
+        for c in 0..half {
+            let m = self.mass(c);
+            let both = if self.kind[c] == Kind::Welded { 1 } else { 2 };
+            for p in [c, half + c].into_iter().take(both) {
+                let push = self.v.get(p) * m;
+                mass += m;
+                linear += push;
+                angular += self.at.get(p).cross(push);
+            }
+        }
+        (mass, linear, angular)
+    }
+
+    /// A fingerprint of all that moves and holds.
+    pub fn fingerprint(&self) -> u64 {
+        let mut print = Fingerprint::default();
+        print.word(self.step);
+        for p in 0..self.at.len() {
+            if p < self.kind.len() || self.kind[p - self.kind.len()] != Kind::Welded {
+                print.vector(self.at.get(p));
+                print.vector(self.v.get(p));
+            }
+        }
+        for c in 0..self.kind.len() {
+            print.word(self.kind[c] as u64);
+            for value in [self.along[0][c], self.along[1][c], self.warp.stiffness[c], self.weft.stiffness[c]] {
+                print.word(value.to_bits());
+            }
+        }
+        print.value()
+    }
+}

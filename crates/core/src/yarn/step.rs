@@ -1,0 +1,140 @@
+//! The step of a woven cloth.
+
+use super::collide::EVERY;
+use super::line::GROUP;
+use super::spec::Solver;
+use super::state::{Family, Woven};
+use crate::body::Bodies;
+
+/// Why a step could not be taken. The state is then not to be used any more.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StepError {
+    /// A particle is nowhere, or as good as.
+    #[error(
+        "step {step} (t = {time:.4} s): the {family:?} at crossing {crossing} of the woven cloth moves at {speed:.0} m/s, more than a step can follow; try more substeps, or slower holds and bodies"
+    )]
+    Exploded {
+        /// Step, from zero.
+        step: u64,
+        /// Time at its beginning [s].
+        time: f64,
+        /// Yarn.
+        family: Family,
+        /// First such crossing.
+        crossing: usize,
+        /// Its speed [m/s]; may be no number.
+        speed: f64,
+    },
+    /// A body is nowhere.
+    #[error("step {step} (t = {time:.4} s): body {body} became non-finite; give it more mass, or try a smaller step")]
+    Body {
+        /// Step, from zero.
+        step: u64,
+        /// Time at its beginning [s].
+        time: f64,
+        /// Its number.
+        body: usize,
+    },
+}
+
+/// Speed that nothing here has [m/s].
+const ABSURD: f64 = 1e4;
+
+impl Woven {
+    /// Advances by one step. `bodies` are the same in every step; none: `Bodies::default()`.
+    pub fn step(&mut self, bodies: &mut Bodies) -> Result<(), StepError> {
+        let (substeps, sweeps) = match self.spec.solver {
+            // Whole cloth is solved well in half as many; it is couples that need small ones.
+            Solver::Lines { substeps } if self.has_couples() => (substeps, None),
+            Solver::Lines { substeps } => (substeps.div_ceil(2), None),
+            Solver::Sweeps { count } => (1, Some(count)),
+        };
+        let h = self.spec.step / f64::from(substeps);
+        self.take_substep(h);
+        bodies.drive(self.time(), self.spec.step);
+        self.drive(bodies);
+        self.check()?;
+        self.follow(h);
+        self.find_couples(h);
+        self.find_pairs();
+        for k in 1..=substeps {
+            self.predict(h);
+            self.shear(h);
+            match sweeps {
+                None => {
+                    self.press_on();
+                    self.solve_lines(h);
+                    self.hold_couples();
+                }
+                Some(count) => self.sweep(h, count),
+            }
+            if k % EVERY == 0 || k == substeps {
+                self.keep_apart();
+            }
+            self.meet_bodies(bodies, h * f64::from(k), h);
+            self.velocities(h);
+        }
+        if sweeps.is_none() {
+            self.take_tensions(substeps);
+        }
+        self.check()?;
+        self.weigh(bodies);
+        bodies.advance(self.spec.step);
+        if let Some(body) = bodies.broken() {
+            return Err(StepError::Body { step: self.step, time: self.time(), body });
+        }
+        self.change();
+        self.step += 1;
+        Ok(())
+    }
+
+    /// What is kept as force times h² goes on as the same force with another h.
+    fn take_substep(&mut self, h: f64) {
+        let h2 = h * h;
+        if self.h2 == h2 {
+            return;
+        }
+        if self.h2 > 0.0 {
+            let factor = h2 / self.h2;
+            self.warp.pull.iter_mut().chain(&mut self.weft.pull).for_each(|pull| *pull *= factor);
+            self.press.iter_mut().for_each(|press| *press *= factor);
+        }
+        self.h2 = h2;
+        self.tables.ready = false;
+    }
+
+    /// Mean tensions of the step.
+    fn take_tensions(&mut self, substeps: u32) {
+        let mean = 1.0 / f64::from(substeps);
+        let warps = self.spec.warps;
+        for family in Family::BOTH {
+            let (blocks, springs) = match family {
+                Family::Warp => (&mut self.tables.warps, &mut self.warp),
+                Family::Weft => (&mut self.tables.wefts, &mut self.weft),
+            };
+            for (c, (tension, pull)) in springs.tension.iter_mut().zip(&mut springs.pull).enumerate() {
+                let (i, j) = (c % warps, c / warps);
+                let (yarn, s) = if family == Family::Warp { (i, j) } else { (j, i) };
+                let block = &blocks[yarn / GROUP];
+                *tension = block.tension[s][yarn % GROUP] * mean;
+                *pull = block.pull[s][yarn % GROUP];
+            }
+            blocks.iter_mut().for_each(|block| block.tension.fill([0.0; GROUP]));
+        }
+    }
+
+    /// Refuses a state that no step can go on from.
+    fn check(&self) -> Result<(), StepError> {
+        let count = self.kind.len();
+        for p in 0..2 * count {
+            let v = self.v.get(p);
+            // Written so that what is no number is refused.
+            if !(v.length_squared() < ABSURD * ABSURD && self.at.get(p).is_finite()) {
+                let family = if p < count { Family::Warp } else { Family::Weft };
+                let (step, time, crossing) = (self.step, self.time(), p % count);
+                return Err(StepError::Exploded { step, time, family, crossing, speed: v.length() });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! Tables that are functions of the state: made anew when it changed its kind anywhere.
+
+use super::collide::Pair;
+use super::couple::Couple;
+use super::line::{Block, GROUP};
+use super::points::Points;
+use super::state::{Family, Kind, Woven};
+
+/// What a step works with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables {
+    /// True once they agree with the state.
+    pub ready: bool,
+    /// Inverse mass of every particle [1/kg]; zero if held or unused.
+    pub w: Vec<f64>,
+    /// What velocities are multiplied by in a substep; zero where unused.
+    pub keep: Vec<f64>,
+    /// Positions when the substep began.
+    pub before: Points,
+    /// Warps and wefts in groups.
+    pub warps: Vec<Block>,
+    pub wefts: Vec<Block>,
+    /// One for a diagonal of whole cloth, by the first crossing of its cell: to the next one but one, and from the next one.
+    pub rising: Vec<f64>,
+    pub falling: Vec<f64>,
+    /// Other diagonals, doubled: two particles each.
+    pub shears: Vec<[u32; 2]>,
+    /// By rows: whether any crossing has two particles.
+    pub doubled: Vec<bool>,
+    /// Crossings with two particles that hold each other.
+    pub couples: Vec<Couple>,
+    /// Pairs of segments of free yarns that may touch.
+    pub pairs: Vec<Pair>,
+    /// Crossings that are where they were woven, so that their shear springs mean something.
+    pub in_place: Vec<bool>,
+    /// Springs in the order of sweeps: family, crossing; empty until they are wanted.
+    pub order: Vec<(Family, u32)>,
+}
+
+impl Woven {
+    /// Brings the tables up to date, for a substep of `h` [s].
+    pub(super) fn follow(&mut self, h: f64) {
+        let moved = |couple: &Couple| self.tables.in_place[couple.crossing()] != self.in_place(couple.crossing());
+        if self.tables.ready && !self.tables.couples.iter().any(moved) {
+            return;
+        }
+        let mut t = std::mem::take(&mut self.tables);
+        let count = self.kind.len();
+        t.before.0.iter_mut().for_each(|column| column.resize(2 * count, 0.0));
+        self.follow_particles(&mut t, h);
+        self.follow_shears(&mut t);
+        self.follow_blocks(&mut t, h);
+        t.order.clear();
+        t.ready = true;
+        self.tables = t;
+    }
+
+    fn follow_particles(&self, t: &mut Tables, h: f64) {
+        let count = self.kind.len();
+        let warps = self.spec.warps;
+        t.w.clear();
+        t.w.resize(2 * count, 0.0);
+        t.keep.clear();
+        t.keep.resize(2 * count, 0.0);
+        t.doubled.clear();
+        t.doubled.resize(self.spec.wefts, false);
+        let keep = |rate: f64| 1.0 / (1.0 + rate * h);
+        let damping = self.spec.damping;
+        for c in 0..count {
+            let rate = match self.kind[c] {
+                Kind::Welded => damping.sheet,
+                Kind::Connected | Kind::Loose => damping.couple,
+                Kind::Disconnected => damping.free,
+            };
+            let held = self.held[c] != 0;
+            let (w, keep) = if held { (0.0, 1.0) } else { (1.0 / self.mass(c), keep(rate)) };
+            (t.w[c], t.keep[c]) = (w, keep);
+            if self.kind[c] != Kind::Welded {
+                (t.w[count + c], t.keep[count + c]) = (w, keep);
+                t.doubled[c / warps] = true;
+            }
+        }
+    }
+
+    /// True if a crossing still is where it was woven, to half a spacing.
+    fn in_place(&self, c: usize) -> bool {
+        let slip = |family: Family, k: usize| (self.along[k][c] - self.on_yarn(family, c).1 as f64).abs();
+        self.kind[c] != Kind::Disconnected && slip(Family::Warp, 0) < 0.5 && slip(Family::Weft, 1) < 0.5
+    }
+
+    fn follow_shears(&self, t: &mut Tables) {
+        let (warps, wefts, count) = (self.spec.warps, self.spec.wefts, self.kind.len());
+        for diagonals in [&mut t.rising, &mut t.falling] {
+            diagonals.clear();
+            diagonals.resize(count, 0.0);
+        }
+        t.shears.clear();
+        t.in_place.clear();
+        t.in_place.extend((0..count).map(|c| self.in_place(c)));
+        let welded = |c: usize| self.kind[c] == Kind::Welded;
+        // The particle of a crossing in the upper or the lower plane.
+        let layer = |c: usize, upper: bool| {
+            let family = if (self.side(c) > 0.0) == upper { Family::Warp } else { Family::Weft };
+            self.particle(family, c) as u32
+        };
+        for j in 0..wefts - 1 {
+            for i in 0..warps - 1 {
+                let c = j * warps + i;
+                let corners = [c, c + 1, c + warps, c + warps + 1];
+                let sides = self.live(Family::Weft, c)
+                    && self.live(Family::Weft, c + warps)
+                    && self.live(Family::Warp, c)
+                    && self.live(Family::Warp, c + 1);
+                if !(sides && corners.iter().all(|&c| t.in_place[c])) {
+                    continue;
+                }
+                for ([a, b], diagonals) in [([c, c + warps + 1], &mut t.rising), ([c + 1, c + warps], &mut t.falling)] {
+                    if welded(a) && welded(b) {
+                        diagonals[c] = 1.0;
+                    } else {
+                        t.shears.extend([true, false].map(|upper| [layer(a, upper), layer(b, upper)]));
+                    }
+                }
+            }
+        }
+    }
+
+    fn follow_blocks(&self, t: &mut Tables, h: f64) {
+        let Tables { w, warps, wefts, .. } = t;
+        for (family, blocks) in [(Family::Warp, warps), (Family::Weft, wefts)] {
+            let (nodes, yarns) = (self.line(family).0, self.yarns(family));
+            blocks.resize_with(yarns.div_ceil(GROUP), || Block::new(nodes));
+            let springs = self.springs(family);
+            for (g, block) in blocks.iter_mut().enumerate() {
+                for l in 0..GROUP {
+                    let yarn = (g * GROUP + l).min(yarns - 1);
+                    for s in 0..nodes {
+                        let c = self.crossing_of(family, yarn, s);
+                        let k = springs.stiffness[c];
+                        block.w[s][l] = w[self.particle(family, c)];
+                        block.rest[s][l] = springs.rest[c];
+                        block.pull[s][l] = springs.pull[c];
+                        block.live[s][l] = if k > 0.0 { 1.0 } else { 0.0 };
+                        block.soft[s][l] = if k > 0.0 { 1.0 / (k * h * h) } else { 1.0 / (self.spec.stretch * h * h) };
+                    }
+                }
+            }
+        }
+    }
+}
