@@ -151,6 +151,12 @@ pub struct SnapshotRef<'a> {
 /// What each of two bodies leaves for cloth between them, in thicknesses.
 const ROOM: f64 = 1.25;
 
+/// How far a blade may go in a part of a step, in mean edges: lips need time to part before it.
+const PACE: f64 = 0.5;
+
+/// Parts that a step is divided into for blades, at most.
+const MOST_PARTS: f64 = 32.0;
+
 /// How far nodes that slide may move the surface where things touch, in thicknesses.
 const STRAY: f64 = 0.25;
 
@@ -413,12 +419,20 @@ impl Simulation {
         }
         let touch = self.contacts.is_on() || !self.bodies.is_empty();
         // A thousandth of slack: steps of 1/240 s come in many roundings.
-        let parts = if touch { (h / self.integrator.contact_step() - 1e-3).ceil().max(1.0) as u32 } else { 1 };
+        let by_step = if touch { h / self.integrator.contact_step() - 1e-3 } else { 1.0 };
+        let by_blades = self.blade_way(h) - 1e-3;
+        let parts = by_step.max(by_blades).ceil().clamp(1.0, MOST_PARTS.max(by_step.ceil())) as u32;
         let part = h / f64::from(parts);
         for k in 0..parts {
             self.integrate_part(since + f64::from(k) * part, part, 1.0 / f64::from(parts), watch)?;
         }
         Ok(())
+    }
+
+    /// How far sharp edges go in a time of `h` [s] as they move now, in what a blade may go in a step.
+    fn blade_way(&self, h: f64) -> f64 {
+        let edge = self.finest / opening::FINEST;
+        if self.contacts.cutting().is_none() { 0.0 } else { self.bodies.sharp_speed() * h / (PACE * edge) }
     }
 
     /// One of the parts of a step, the `share` of it.

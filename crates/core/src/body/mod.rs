@@ -324,6 +324,16 @@ impl Bodies {
         }
     }
 
+    /// Largest speed of an end of a sharp edge [m/s].
+    pub fn sharp_speed(&self) -> Real {
+        let of = |(b, body): (usize, &Body)| {
+            let Surface { sharp, edges, points, .. } = &body.surface;
+            let ends = sharp.iter().flat_map(|&e| edges[e as usize]).map(|p| self.pose(b).apply(points[p as usize]));
+            ends.map(|p| self.velocity_at(b, p).length()).fold(0.0, Real::max)
+        };
+        self.bodies.iter().enumerate().map(of).fold(0.0, Real::max)
+    }
+
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.bodies.is_empty()
