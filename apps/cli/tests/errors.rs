@@ -269,6 +269,10 @@ fn grips_and_hands() {
         "onset like a scene that isn't",
         format!("{STRIP}\n[expect]\nonset = {{ like = \"other.toml\", within = 0.1 }}\n"),
     );
+    page.refuse(
+        "expected path of one point",
+        format!("{STRIP}\n[expect]\ntorn_path = {{ path = [[0.5, 0.5]], off = 0 }}\n"),
+    );
     insta::assert_snapshot!("grips_and_hands", page.0);
 }
 

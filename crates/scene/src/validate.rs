@@ -381,6 +381,14 @@ impl Scene {
                 _ => {}
             }
         }
+        if let Some(torn) = &expect.torn_path {
+            let path = ["expect", "torn_path", "path"];
+            finite(source, &path, &torn.path.iter().flat_map(|p| p.to_array()).collect::<Vec<_>>())?;
+            if torn.path.len() < 2 {
+                let cause = "`torn_path` needs a line of at least two points";
+                return Err(source.fault(&path, cause, "path = [[u, v], [u, v]]"));
+            }
+        }
         if let Some(evenly) = expect.torn_evenly {
             finite(source, &["expect", "torn_evenly"], &[evenly.from, evenly.to])?;
             if evenly.to <= evenly.from {
