@@ -10,7 +10,9 @@ values:
 
     {"frames_per_second": 24, "frames": [{"index": 0, "points": [[x, y, z], ...], "velocities": [...], "faces": [[a, b, c], ...],
       "st": [[u, v], ...], "strain": [...], "plastic": [...], "parent": [...],
-      "bodies": [[[x, y, z], ...], ...]}, ...]}   # points of every rigid body in the world
+      "bodies": [[[x, y, z], ...], ...],          # points of every rigid body in the world
+      "yarns": {"counts": [...], "points": [...], "velocities": [...], "family": [...], "yarn": [...], "first": [...], "loose": [...]}
+     }, ...]}                                     # curves of woven cloth, or null
 
 Exit code 0 if all is right, 1 if something is not, with one line per fault.
 """
@@ -23,6 +25,7 @@ from pxr import Gf, Usd, UsdGeom
 
 MESH = "/cloth/sheet"
 BODIES = "/cloth/bodies"
+YARNS = "/cloth/yarns"
 faults = []
 
 
@@ -100,6 +103,30 @@ def check_bodies(stage, wanted, time, at):
         expect(sound, f"{at}: body {mesh.GetPath()} is {off:g} m from where it was simulated")
 
 
+def check_yarns(stage, wanted, time, at):
+    """Curves of woven cloth fit together and are what was simulated; `wanted` is None if that isn't known."""
+    curves = UsdGeom.BasisCurves.Get(stage, YARNS)
+    if not curves:
+        expect(not wanted, f"{at}: no curves")
+        return
+    primvar = UsdGeom.PrimvarsAPI(curves.GetPrim()).GetPrimvar
+    found = {
+        "counts": list(curves.GetCurveVertexCountsAttr().Get(time)),
+        "points": flat(curves.GetPointsAttr().Get(time)),
+        "velocities": flat(curves.GetVelocitiesAttr().Get(time)),
+        **{name: list(primvar(name).Get(time)) for name in ("family", "yarn", "first", "loose")},
+    }
+    points = sum(found["counts"])
+    for name, size in (("points", 3 * points), ("velocities", 3 * points), ("loose", points)):
+        expect(len(found[name]) == size, f"{at}: {len(found[name])} {name} for curves of {points} points")
+    for name in ("family", "yarn", "first"):
+        expect(len(found[name]) == len(found["counts"]), f"{at}: {len(found[name])} {name} for {len(found['counts'])} curves")
+    expect(min(found["counts"], default=2) >= 2, f"{at}: a curve of one point")
+    for name, values in (wanted or {}).items():
+        values = f32(flat(values)) if name in ("points", "velocities") else values
+        expect(found[name] == values, f"{at}: {name} of yarns differ from what was simulated")
+
+
 def check_extent(mesh, found, at):
     low, high = UsdGeom.PointBased.ComputeExtent(found["points"])
     expect([*found["extent"]] == [low, high], f"{at}: the extent doesn't fit the points")
@@ -157,11 +184,13 @@ def main(usd, expected=None):
         if frames:
             check_values(found, frames[time], f"frame {time:g}")
             check_bodies(stage, frames[time].get("bodies", []), time, f"frame {time:g}")
+        check_yarns(stage, frames[time].get("yarns") if frames else None, time, f"frame {time:g}")
         for part in (0.25, 0.5, 0.999) if k + 1 < len(times) else ():
             between = time + part * (times[k + 1] - time)
             held = state(mesh, between)
             check_sizes(held, f"time {between:g}")
             expect(held["indices"] == found["indices"], f"time {between:g}: faces are not those of frame {time:g}")
+            check_yarns(stage, None, between, f"time {between:g}")
     validators = validate(stage)
     for fault in faults:
         print(f"{usd}: {fault}")

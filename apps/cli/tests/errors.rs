@@ -276,6 +276,59 @@ fn grips_and_hands() {
     insta::assert_snapshot!("grips_and_hands", page.0);
 }
 
+const WOVEN: &str = r#"title = "Woven"
+
+[time]
+duration = 0.1
+step = 0.004
+
+[cloth.woven]
+yarns = [12, 8]
+weave = "plain"
+
+[[grip]]
+name = "held"
+where = { side = "left" }
+"#;
+
+#[test]
+fn woven_cloth() {
+    let folder = Folder::new();
+    folder.write("woven.toml", WOVEN);
+    folder.succeed(&["run", "woven.toml", "--format", "none"]);
+    let mut page = Page::default();
+    let mut swap = |title: &str, from: &str, to: &str| page.refuse(title, change(WOVEN, from, to));
+    swap("one warp", "[12, 8]", "[1, 8]");
+    swap("three numbers of yarns", "[12, 8]", "[12, 8, 3]");
+    swap("too many yarns", "[12, 8]", "[20000, 20000]");
+    swap("no such weave", "\"plain\"", "\"plane\"");
+    swap("yarn that isn't woven in", "\"plain\"", "{ rows = [[1, 1], [0, 1]] }");
+    swap("rows of different lengths", "\"plain\"", "{ rows = [[1, 0], [0]] }");
+    swap("twill on one side", "\"plain\"", "{ twill = [2, 0] }");
+    swap("no spacing", "weave", "spacing = 0\nweave");
+    swap("thicker than its spacing", "weave", "thickness = 0.002\nweave");
+    swap("friction below zero", "weave", "friction = -1\nweave");
+    swap("damping below zero", "weave", "damping = { free = -1 }\nweave");
+    swap("no ripstop", "weave", "ripstop = { every = 0, factor = 2 }\nweave");
+    swap("no sweeps", "weave", "solver = { sweeps = { count = 0 } }\nweave");
+    swap("cloth too heavy for any number of sweeps", "weave", "solver = { sweeps = {} }\ndensity = 500\nweave");
+    swap("grip that catches no crossing", "{ side = \"left\" }", "{ box = [[1, 1], [2, 2]] }");
+    let mut add = |title: &str, more: &str| page.refuse(title, format!("{WOVEN}\n{more}\n"));
+    add("fabric of woven cloth", "[fabric]\ndensity = 0.1");
+    add("tear of woven cloth", "[tear.criterion.edge_strain]\nstrength = 0.2");
+    add("integrator of woven cloth", "[integrator.rk4]");
+    add("expectation of sheets", "[expect]\nopenings = 3");
+    let body = |body: &str| format!("[[body]]\nname = \"thing\"\n{body}");
+    add("blade", &body("shape = { box = { sides = [1, 1, 1] } }\nplace = [0, 5, 0]\nsharp = { below = 100 }"));
+    add("body in the cloth", &body("shape = { ball = { radius = 0.004 } }\nplace = [0.005, 0.004, 0]"));
+    let variants = "[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"";
+    add(
+        "order of a variant that isn't",
+        &format!("{variants}\n[together]\nascending = {{ of = \"tears\", variants = [\"a\", \"c\"] }}"),
+    );
+    insta::assert_snapshot!("woven_cloth", page.0);
+}
+
 #[test]
 fn bodies() {
     let mut page = Page::default();

@@ -149,6 +149,41 @@ fn so_it_is_with_nodes_that_have_slid() {
     assert!(events.contains("\"cause\":\"directional\""));
 }
 
+#[test]
+fn so_it_is_with_woven_cloth() {
+    let scene = r#"
+title = "Woven cloth pulled apart, with a load that hangs on it"
+
+[time]
+duration = 2
+step = 0.0042
+
+[cloth.woven]
+yarns = [30, 30]
+weave = { twill = [2, 1] }
+
+[[grip]]
+name = "left"
+where = { side = "left" }
+
+[[body]]
+name = "bar"
+shape = { box = { sides = [0.001, 0.03, 0.001] } }
+place = [0.029, 0.0145, 0]
+holds = { side = "right" }
+keys = [{ t = 0 }, { t = 1.2, move = [0.012, 0, 0] }]
+
+[[body]]
+name = "load"
+shape = { ball = { radius = 0.002 } }
+place = [0.015, -0.0025, 0]
+holds = { disc = { at = [0.015, 0], radius = 0.0021 } }
+mass = 3e-5
+"#;
+    let events = killed_and_resumed(scene);
+    assert!(events.contains("\"cause\":\"yarn_tension\"") && events.contains("\"yarn\":\"weft\""));
+}
+
 /// What happened, if being killed changed nothing.
 fn killed_and_resumed(torn: &str) -> String {
     let folder = Folder::new();

@@ -26,6 +26,7 @@ fn frame(index: u32, height: f32) -> Frame {
         plastic: vec![0.0; 6],
         topology: Arc::new(topology),
         bodies: vec![],
+        yarns: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Laws of the woven cloth: whole cloth, tearing, fraying, same bits.
 
 use ripstop::Vec3;
-use ripstop::body::Bodies;
+use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
 use ripstop::cloth::Placement;
 use ripstop::grip::Key;
 use ripstop::yarn::{By, Damping, Family, Kind, Solver, Spec, Weave, Woven, sweeps_needed};
@@ -213,4 +213,35 @@ fn the_papers_sweeps_are_found_and_tear() {
     let counts = cloth.counts();
     // Without friction most of what has become yarns comes apart.
     assert!(counts.cuts > 0 && counts.disconnected > counts.couples, "{counts:?}");
+}
+
+#[test]
+fn a_light_load_on_stiff_yarns_hangs_still() {
+    // Ten warps of 24 N/m on 0.1 g: (k/m)^½ times a step of 1/240 s is 6, and in steps instead of substeps it would be thrown about.
+    let mut spec = Spec::muslin(30, 20);
+    spec.stretch = 24.0;
+    let size = Vec3::new(0.029, 0.019, 0.0);
+    let side = 0.004;
+    let place = Vec3::new(0.5 * size.x, -0.6 * side, 0.0);
+    let drive = Drive::Free { mass: 1e-4, velocity: Vec3::ZERO, spin: Vec3::ZERO };
+    let cube = BodySpec::new("cube", Shape::Box { sides: Vec3::splat(side) }).at(Pose::at(place)).driven(drive);
+    let mut bodies = Bodies::new(vec![cube], spec.gravity).unwrap();
+    let mut cloth = Woven::new(spec, Placement::default()).unwrap();
+    let row = |cloth: &Woven, j: usize| (0..30).map(|i| cloth.crossing(i, j)).collect::<Vec<_>>();
+    let (top, tied) = (row(&cloth, 19), row(&cloth, 0)[10..20].to_vec());
+    cloth.hold("top", &top, By::Keys(Vec::new()), None, &bodies);
+    cloth.hold("tie", &tied, By::Body(0), None, &bodies);
+    let mut fastest = 0.0_f64;
+    for _ in 0..360 {
+        cloth.step(&mut bodies).unwrap();
+        fastest = fastest.max(bodies.velocity(0).length());
+    }
+    assert!(fastest < 0.1, "it swings, it doesn't fly: {fastest} m/s");
+    assert!(cloth.take_events().is_empty());
+    // It hangs on the tie, and cloth and load hang on the top.
+    let load = |k: usize| cloth.holds()[k].load.y;
+    let weight = 1e-4 * 9.81;
+    assert!((load(1) / weight - 1.0).abs() < 0.1, "{} N pull it up, it weighs {weight} N", load(1));
+    let all = weight + 9.81 * cloth.momentum().0;
+    assert!((load(0) / all + 1.0).abs() < 0.1, "{} N on the top, {all} N hang there", load(0));
 }

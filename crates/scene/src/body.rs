@@ -163,7 +163,7 @@ holds = { side = "bottom" }
     fn tables_become_bodies() {
         let (_folder, parts) = sample::read(SCENE, &[("cube.obj", CUBE)]);
         let (scene, built) = parts.unwrap().parts[0].build().unwrap_or_else(|e| panic!("{e}"));
-        let mut bodies = built.simulation.into_bodies();
+        let mut bodies = built.engine.into_sheet().unwrap().into_bodies();
         assert!(built.warnings.iter().any(|w| w.contains("body `cube`") && w.contains("inside out")));
         // The arm lies along x, two metres up, as its first keyframe has it; its tie is a point of it.
         assert!((bodies.pose(1).apply(Vec3::Y) - Vec3::new(-1.0, 2.0, 0.0)).length() < 1e-12);

@@ -1,13 +1,13 @@
 //! Checkpoints: a run that was stopped goes on bit for bit.
 
+use crate::engine::{State, StateRef};
 use crate::tally::Tally;
-use ripstop::{Snapshot, SnapshotRef};
 use serde::{Deserialize, Serialize};
 use std::io::{Seek, Write};
 use std::path::Path;
 
 /// Format of the file; a newer program may not read an older one's.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const MAGIC: &[u8; 8] = b"ripstopC";
 
 /// Everything a run needs to go on, as read.
@@ -17,8 +17,8 @@ pub struct Checkpoint {
     pub scene_check: u32,
     /// Frames written.
     pub frames: u32,
-    /// State of the simulation.
-    pub snapshot: Snapshot,
+    /// What moves.
+    pub state: State,
     /// What was counted.
     pub tally: Tally,
     /// Lengths of the cache, the events and the statistics so far [bytes].
@@ -34,8 +34,8 @@ pub struct CheckpointRef<'a> {
     pub scene_check: u32,
     /// See [`Checkpoint::frames`].
     pub frames: u32,
-    /// See [`Checkpoint::snapshot`].
-    pub snapshot: SnapshotRef<'a>,
+    /// See [`Checkpoint::state`].
+    pub state: StateRef<'a>,
     /// See [`Checkpoint::tally`].
     pub tally: &'a Tally,
     /// See [`Checkpoint::lengths`].

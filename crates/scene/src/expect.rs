@@ -1,11 +1,13 @@
 //! What a scene promises, held against what came out.
 
+use crate::engine::Engine;
 use crate::file::Scene;
 use crate::range::Range;
 use crate::summary::Outcome;
-use crate::tally::{Tally, Torn, middle, plastic_strains};
+use crate::tally::{Tally, Torn, plastic_strains};
 use ripstop::mesh::pieces;
 use ripstop::opening::nearest_on_line;
+use ripstop::yarn::Woven;
 use ripstop::{Simulation, Vec2, Vec3};
 use serde::Deserialize;
 
@@ -75,6 +77,8 @@ pub struct Expect {
     pub lowest: Option<Range>,
     /// Bodies at the end.
     pub body: Vec<BodyEnd>,
+    /// Woven cloth at the end.
+    pub yarns: YarnsExpected,
 }
 
 /// `[[expect.body]]`
@@ -92,11 +96,23 @@ pub struct BodyEnd {
 }
 
 /// `[together]`: what the variants of a scene promise together.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Together {
     /// Largest distance of a node from itself in another variant, in the last frame, over the larger side of the cloth.
     pub same_shape: Option<Range>,
+    /// An expectation whose value grows from variant to variant.
+    pub ascending: Option<Ascending>,
+}
+
+/// `ascending = { of = "yarns.loosened", variants = ["plain", "twill"] }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ascending {
+    /// Name of the expectation, as in `summary.json`.
+    pub of: String,
+    /// Variants, the one with the smallest value first.
+    pub variants: Vec<String>,
 }
 
 /// `first_tear = { … }`
@@ -238,125 +254,214 @@ pub struct Sag {
     pub ratio: Range,
 }
 
+/// `yarns = { disconnected = { min = 20 }, free_length = { min = 1 } }`: woven cloth at the end.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct YarnsExpected {
+    /// Crossings whose yarns are held together as two particles.
+    pub couples: Option<Range>,
+    /// Crossings whose yarns aren't held together any more.
+    pub disconnected: Option<Range>,
+    /// Yarns with a cut.
+    pub torn: Option<Range>,
+    /// Crossings that aren't held together any more per torn yarn.
+    pub loosened: Option<Range>,
+    /// Mean length of free ends of warps and of wefts alike [crossings].
+    pub free_length: Option<Range>,
+    /// Length of free ends that one in ten exceeds [crossings].
+    pub long_ends: Option<Range>,
+}
+
 /// What the run left behind.
+#[derive(Clone, Copy)]
 pub struct Evidence<'a> {
     /// The scene.
     pub scene: &'a Scene,
     /// Counted on the way.
     pub tally: &'a Tally,
     /// At the end.
-    pub simulation: &'a Simulation,
+    pub engine: &'a dyn Engine,
     /// Time of the first tear of the scene that `onset` names [s].
     pub other_onset: Option<f64>,
 }
 
-/// Holds every expectation of a scene against the evidence.
-pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
-    let Evidence { scene, tally, simulation, other_onset } = *evidence;
-    let expect = &scene.expect;
-    let mut found = Vec::new();
-    let mut hold = |name: &str, range: Option<Range>, value: f64| {
+/// Outcomes so far.
+#[derive(Default)]
+struct Outcomes(Vec<Outcome>);
+
+impl Outcomes {
+    /// Holds a value against what was asked for, if anything was.
+    fn hold(&mut self, name: &str, range: Option<Range>, value: f64) {
         if let Some(range) = range {
-            found.push(Outcome {
+            self.0.push(Outcome {
                 name: name.into(),
                 expected: range.to_string(),
                 value: Some(value).filter(|v| v.is_finite()),
                 met: range.holds(value),
             });
         }
-    };
-    let cloth = simulation.cloth();
-    let pieces = pieces(&cloth.mesh);
-    let large: Vec<f64> = pieces.areas.iter().copied().filter(|a| *a >= 0.1 * tally.start.area).collect();
-    hold("tears", expect.tears, tally.torn.len() as f64);
-    hold("openings", expect.openings, simulation.opening_count() as f64);
-    hold("cuts", expect.cuts, tally.torn.iter().filter(|t| t.cut.is_some()).count() as f64);
-    hold("begun", expect.begun, simulation.begun_count() as f64);
-    hold("tips", expect.tips, cloth.weak.iter().filter(|weak| **weak).count() as f64);
-    hold("nodes_added", expect.nodes_added, cloth.mesh.node_count() as f64 - tally.start.nodes as f64);
-    hold("pieces", expect.pieces, pieces.areas.len() as f64);
-    hold("large_pieces", expect.large_pieces, large.len() as f64);
-    hold("crumbs", expect.crumbs, 1.0 - large.iter().sum::<f64>() / tally.start.area);
-    hold("area_change", expect.area_change, (cloth.mesh.area() / tally.start.area - 1.0).abs());
-    hold("largest_strain", expect.largest_strain, tally.largest_strain);
+    }
+}
+
+/// Holds every expectation of a scene against the evidence.
+pub fn judge(evidence: &Evidence<'_>) -> Vec<Outcome> {
+    let mut found = Outcomes::default();
+    judge_pieces(evidence, &mut found);
+    judge_tears(evidence, &mut found);
+    judge_grips(evidence, &mut found);
+    judge_motion(evidence, &mut found);
+    if let Some(simulation) = evidence.engine.sheet() {
+        judge_sheet(evidence, simulation, &mut found);
+    }
+    if let Some(weaving) = evidence.engine.woven() {
+        judge_yarns(&evidence.scene.expect.yarns, &weaving.woven, &mut found);
+    }
+    found.0
+}
+
+fn judge_pieces(Evidence { scene, tally, engine, .. }: &Evidence<'_>, found: &mut Outcomes) {
+    let (expect, areas) = (&scene.expect, engine.piece_areas());
+    let large: Vec<f64> = areas.iter().copied().filter(|a| *a >= 0.1 * tally.start.area).collect();
+    found.hold("pieces", expect.pieces, areas.len() as f64);
+    found.hold("large_pieces", expect.large_pieces, large.len() as f64);
+    found.hold("crumbs", expect.crumbs, 1.0 - large.iter().sum::<f64>() / tally.start.area);
+}
+
+fn judge_tears(Evidence { scene, tally, other_onset, .. }: &Evidence<'_>, found: &mut Outcomes) {
+    let expect = &scene.expect;
+    found.hold("tears", expect.tears, tally.torn.len() as f64);
+    found.hold("cuts", expect.cuts, tally.torn.iter().filter(|t| t.cut.is_some()).count() as f64);
+    found.hold("largest_strain", expect.largest_strain, tally.largest_strain);
     let first = tally.torn.first();
     let of_first = |f: fn(&Torn) -> f64| first.map_or(f64::NAN, f);
-    hold("first_tear.time", expect.first_tear.time, of_first(|t| t.time));
-    hold("first_tear.u", expect.first_tear.u, of_first(|t| t.uv.x));
-    hold("first_tear.v", expect.first_tear.v, of_first(|t| t.uv.y));
+    found.hold("first_tear.time", expect.first_tear.time, of_first(|t| t.time));
+    found.hold("first_tear.u", expect.first_tear.u, of_first(|t| t.uv.x));
+    found.hold("first_tear.v", expect.first_tear.v, of_first(|t| t.uv.y));
     if let Some(onset) = &expect.onset {
         let off = other_onset.map_or(f64::NAN, |other| (of_first(|t| t.time) / other - 1.0).abs());
-        hold("onset", Some(Range { min: 0.0, max: onset.within }), off);
+        found.hold("onset", Some(Range { min: 0.0, max: onset.within }), off);
     }
     if let Some(along) = expect.torn_along {
         let mean = angle_between(mean_angle(&tally.torn), along.angle);
-        hold("torn_along.mean_within", along.mean_within.map(|max| Range { min: 0.0, max }), mean);
+        found.hold("torn_along.mean_within", along.mean_within.map(|max| Range { min: 0.0, max }), mean);
         let near = |t: &Torn| angle_between(t.angle.to_degrees(), along.angle) <= along.within.unwrap_or(20.0);
-        hold("torn_along.share", along.share, share_of_length(&tally.torn, near));
+        found.hold("torn_along.share", along.share, share_of_length(&tally.torn, near));
     }
     if let Some(TornPath { path, off }) = &expect.torn_path {
-        hold("torn_path.off", Some(*off), tally.torn.iter().map(|t| off_line(t.uv, path)).fold(0.0, f64::max));
+        found.hold("torn_path.off", Some(*off), tally.torn.iter().map(|t| off_line(t.uv, path)).fold(0.0, f64::max));
     }
+    if let Some(evenly) = expect.torn_evenly {
+        found.hold("torn_evenly.off", Some(evenly.off), uneven(&tally.torn, evenly.from, evenly.to));
+    }
+    if let Some(tip) = expect.tip_travel {
+        found.hold("tip_travel.share", Some(tip.share), tip_travel(&tally.torn, tip.direction, tally.start.spacing));
+    }
+    found.hold("places", expect.places, separate_places(&tally.torn, 4.0 * tally.start.spacing) as f64);
+}
+
+fn judge_grips(Evidence { scene, tally, engine, .. }: &Evidence<'_>, found: &mut Outcomes) {
+    let grip = |name: &str| engine.grips().iter().position(|(known, ..)| *known == name);
+    if let Some(snags) = &scene.expect.snags {
+        let count = grip(&snags.grip).map_or(f64::NAN, |g| count_snags(tally, g, snags.fall) as f64);
+        found.hold("snags.count", Some(snags.count), count);
+    }
+    if let (Some(across), Some(simulation)) = (&scene.expect.across_pull, engine.sheet()) {
+        let phases = grip(&across.grip).map_or(Vec::new(), |g| across_pull(simulation, tally, g, across));
+        let least = phases.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
+        found.hold("across_pull.share", Some(across.share), least);
+        found.hold("across_pull.phases", across.phases, phases.len() as f64);
+    }
+}
+
+fn judge_motion(Evidence { scene, tally, engine, .. }: &Evidence<'_>, found: &mut Outcomes) {
+    let expect = &scene.expect;
+    if let Some(sag) = expect.sag {
+        let depth = |time| tally.at(time).map_or(f64::NAN, |m| tally.start.hold_height - m.lowest);
+        found.hold("sag.ratio", Some(sag.ratio), depth(sag.after) / depth(sag.before));
+    }
+    found.hold("crossings", expect.crossings, tally.crossings as f64);
+    found.hold("travel", expect.travel, engine.counts().middle.distance(tally.start.middle));
+    found.hold("speed", expect.speed, engine.speed());
+    found.hold("lowest", expect.lowest, tally.moments.last().map_or(f64::NAN, |m| m.lowest));
+    for end in &expect.body {
+        let bodies = engine.bodies();
+        let body = bodies.iter().position(|body| body.name == end.name);
+        let of = |value: &dyn Fn(usize) -> f64| body.map_or(f64::NAN, value);
+        let travel = |b: usize| bodies.middle(b).distance(tally.bodies[b]);
+        found.hold(&format!("body.{}.height", end.name), end.height, of(&|b| bodies.middle(b).y));
+        found.hold(&format!("body.{}.travel", end.name), end.travel, of(&travel));
+        found.hold(&format!("body.{}.speed", end.name), end.speed, of(&|b| bodies.velocity(b).length()));
+    }
+}
+
+/// What only sheets have.
+fn judge_sheet(Evidence { scene, tally, .. }: &Evidence<'_>, simulation: &Simulation, found: &mut Outcomes) {
+    let (expect, cloth) = (&scene.expect, simulation.cloth());
+    found.hold("openings", expect.openings, simulation.opening_count() as f64);
+    found.hold("begun", expect.begun, simulation.begun_count() as f64);
+    found.hold("tips", expect.tips, cloth.weak.iter().filter(|weak| **weak).count() as f64);
+    found.hold("nodes_added", expect.nodes_added, cloth.mesh.node_count() as f64 - tally.start.nodes as f64);
+    found.hold("area_change", expect.area_change, (cloth.mesh.area() / tally.start.area - 1.0).abs());
     if let Some(weak) = expect.torn_in_weak {
         let map = simulation.tears_by().and_then(|t| t.resistance.map.as_ref());
         let share = map.map_or(f64::NAN, |map| share_of_length(&tally.torn, |t| map.at(t.uv) < weak.below));
-        hold("torn_in_weak.share", Some(weak.share), share);
+        found.hold("torn_in_weak.share", Some(weak.share), share);
     }
     if let Some(on) = &expect.torn_on_seam {
         let named = |seam: u32| {
             let seam = cloth.seams.iter().nth(seam as usize);
             on.name.is_none() || seam.is_some_and(|seam| Some(&seam.name) == on.name.as_ref())
         };
-        hold("torn_on_seam.share", Some(on.share), share_of_length(&tally.torn, |t| t.seam.is_some_and(named)));
+        found.hold("torn_on_seam.share", Some(on.share), share_of_length(&tally.torn, |t| t.seam.is_some_and(named)));
     }
-    if let Some(evenly) = expect.torn_evenly {
-        hold("torn_evenly.off", Some(evenly.off), uneven(&tally.torn, evenly.from, evenly.to));
-    }
-    let before_tear = first.and_then(|t| tally.moments.iter().rev().find(|m| m.time <= t.time));
-    hold("waist_at_tear", expect.waist_at_tear, before_tear.map_or(f64::NAN, |m| m.waist));
-    if let Some(tip) = expect.tip_travel {
-        hold("tip_travel.share", Some(tip.share), tip_travel(&tally.torn, tip.direction, tally.start.spacing));
-    }
-    let grip = |name: &str| simulation.grips().iter().position(|g| g.name == name);
-    if let Some(snags) = &expect.snags {
-        let count = grip(&snags.grip).map_or(f64::NAN, |g| count_snags(tally, g, snags.fall) as f64);
-        hold("snags.count", Some(snags.count), count);
-    }
-    if let Some(across) = &expect.across_pull {
-        let phases = grip(&across.grip).map_or(Vec::new(), |g| across_pull(simulation, tally, g, across));
-        hold("across_pull.share", Some(across.share), phases.iter().copied().reduce(f64::min).unwrap_or(f64::NAN));
-        hold("across_pull.phases", across.phases, phases.len() as f64);
-    }
-    hold("places", expect.places, separate_places(&tally.torn, 4.0 * tally.start.spacing) as f64);
+    let before_tear = tally.torn.first().and_then(|t| tally.moments.iter().rev().find(|m| m.time <= t.time));
+    found.hold("waist_at_tear", expect.waist_at_tear, before_tear.map_or(f64::NAN, |m| m.waist));
     if let Some(lost) = expect.lost {
         let (area, travel) = lost_piece(simulation, tally, scene);
-        hold("lost.area", Some(lost.area), area);
-        hold("lost.travel", Some(lost.travel), travel);
-    }
-    if let Some(sag) = expect.sag {
-        let depth = |time| tally.at(time).map_or(f64::NAN, |m| tally.start.hold_height - m.lowest);
-        hold("sag.ratio", Some(sag.ratio), depth(sag.after) / depth(sag.before));
-    }
-    hold("crossings", expect.crossings, tally.crossings as f64);
-    hold("travel", expect.travel, middle(cloth).distance(tally.start.middle));
-    let speed = (2.0 * cloth.kinetic_energy() / cloth.mass.iter().sum::<f64>()).sqrt();
-    hold("speed", expect.speed, speed);
-    hold("lowest", expect.lowest, tally.moments.last().map_or(f64::NAN, |m| m.lowest));
-    for end in &expect.body {
-        let bodies = simulation.bodies();
-        let body = bodies.iter().position(|body| body.name == end.name);
-        let of = |value: &dyn Fn(usize) -> f64| body.map_or(f64::NAN, value);
-        hold(&format!("body.{}.height", end.name), end.height, of(&|b| bodies.middle(b).y));
-        hold(&format!("body.{}.travel", end.name), end.travel, of(&|b| bodies.middle(b).distance(tally.bodies[b])));
-        hold(&format!("body.{}.speed", end.name), end.speed, of(&|b| bodies.velocity(b).length()));
+        found.hold("lost.area", Some(lost.area), area);
+        found.hold("lost.travel", Some(lost.travel), travel);
     }
     if expect.plastic_spread.is_some() {
         let strains: Vec<f64> = plastic_strains(cloth).collect();
         let mean = strains.iter().sum::<f64>() / strains.len() as f64;
         let variance = strains.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / strains.len() as f64;
-        hold("plastic_spread", expect.plastic_spread, variance.sqrt() / mean);
+        found.hold("plastic_spread", expect.plastic_spread, variance.sqrt() / mean);
     }
-    found
+}
+
+/// What only woven cloth has.
+fn judge_yarns(expect: &YarnsExpected, woven: &Woven, found: &mut Outcomes) {
+    let counts = woven.counts();
+    found.hold("yarns.couples", expect.couples, counts.couples as f64);
+    found.hold("yarns.disconnected", expect.disconnected, counts.disconnected as f64);
+    found.hold("yarns.torn", expect.torn, counts.torn_yarns as f64);
+    found.hold("yarns.loosened", expect.loosened, counts.disconnected as f64 / counts.torn_yarns as f64);
+    let mut free = woven.free_lengths();
+    free.sort_by(f64::total_cmp);
+    found.hold("yarns.free_length", expect.free_length, free.iter().sum::<f64>() / free.len() as f64);
+    found.hold("yarns.long_ends", expect.long_ends, free.get(free.len() * 9 / 10).copied().unwrap_or(f64::NAN));
+}
+
+impl Expect {
+    /// Keys that are given but are about sheets alone.
+    pub(crate) fn of_sheets_alone(&self) -> Option<&'static str> {
+        [
+            ("openings", self.openings.is_some()),
+            ("begun", self.begun.is_some()),
+            ("cuts", self.cuts.is_some()),
+            ("tips", self.tips.is_some()),
+            ("nodes_added", self.nodes_added.is_some()),
+            ("area_change", self.area_change.is_some()),
+            ("torn_in_weak", self.torn_in_weak.is_some()),
+            ("torn_on_seam", self.torn_on_seam.is_some()),
+            ("waist_at_tear", self.waist_at_tear.is_some()),
+            ("across_pull", self.across_pull.is_some()),
+            ("lost", self.lost.is_some()),
+            ("plastic_spread", self.plastic_spread.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(key, given)| given.then_some(key))
+    }
 }
 
 /// Angle between two lines [degrees], 0 to 90.

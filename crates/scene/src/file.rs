@@ -4,6 +4,7 @@
 //! `v` along the warp. Kinds of things are chosen by the name of a table (`[integrator.rk4]`).
 
 use crate::expect::Expect;
+use crate::woven::WovenTable;
 use ripstop::criterion::{Direction, Form};
 use ripstop::fabric::{ElasticityKind, Strength};
 use ripstop::integrator::{ImplicitSettings, PbdSettings, SemiImplicitSettings, XpbdSettings};
@@ -145,6 +146,8 @@ pub enum ClothKind {
         #[serde(default)]
         uv: UvSource,
     },
+    /// Warps and wefts that cross each other.
+    Woven(Box<WovenTable>),
 }
 
 fn one() -> f64 {
@@ -665,8 +668,10 @@ fn lens() -> f64 {
 pub struct Look {
     /// Picture on the cloth, relative to the scene.
     pub texture: Option<String>,
-    /// Colour of the cloth if it has no picture, red green blue from 0 to 1.
+    /// Colour of the cloth if it has no picture, red green blue from 0 to 1; of woven cloth that of its warps.
     pub colour: Option<[f32; 3]>,
+    /// Colour of wefts.
+    pub weft_colour: Option<[f32; 3]>,
     /// What the colours of pictures show.
     pub colouring: Colouring,
     /// Height of a floor [m].
@@ -677,7 +682,14 @@ pub struct Look {
 
 impl Default for Look {
     fn default() -> Self {
-        Self { texture: None, colour: None, colouring: Colouring::Fabric, floor: None, stills: Vec::new() }
+        Self {
+            texture: None,
+            colour: None,
+            weft_colour: None,
+            colouring: Colouring::Fabric,
+            floor: None,
+            stills: Vec::new(),
+        }
     }
 }
 
@@ -698,4 +710,6 @@ pub enum Colouring {
     Pieces,
     /// The mesh.
     Wire,
+    /// Woven cloth: what is whole in one colour, yarns in another.
+    Levels,
 }

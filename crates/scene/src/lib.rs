@@ -8,6 +8,7 @@
 mod body;
 pub mod cache;
 mod checkpoint;
+pub mod engine;
 mod error;
 pub mod expect;
 pub mod export;
@@ -26,6 +27,7 @@ mod validate;
 pub mod variant;
 pub mod verify;
 pub mod whole;
+pub mod woven;
 
 pub use error::SceneError;
 pub use file::Scene;

@@ -1,5 +1,6 @@
 //! From a scene file to a simulation: everything is checked here, before anything runs.
 
+use crate::engine::Engine;
 use crate::error::SceneError;
 use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, Map, ModelKind, OpeningKind, Scene, Side, Where};
 use crate::source::Source;
@@ -17,8 +18,8 @@ use std::path::Path;
 
 /// A scene made ready to run.
 pub struct Built {
-    /// The simulation, at time zero.
-    pub simulation: Simulation,
+    /// What moves, at time zero.
+    pub engine: Box<dyn Engine>,
     /// What the cloth is made of.
     pub fabric: Fabric,
     /// Steps in a frame.
@@ -45,6 +46,9 @@ impl Scene {
 
     pub(crate) fn build(&self, source: &Source) -> Result<Built, SceneError> {
         let fabric = self.validate(source)?;
+        if let ClothKind::Woven(table) = &self.cloth {
+            return self.build_woven(source, table, fabric);
+        }
         let (mut mesh, positions) = self.mesh(source)?;
         let seams = self.seams(source, &mut mesh, positions.as_ref())?;
         let bounds = uv_bounds(&mesh);
@@ -76,8 +80,7 @@ impl Scene {
             IntegratorKind::Xpbd(settings) => Box::new(Xpbd::new(settings)),
             IntegratorKind::Pbd(settings) => Box::new(Pbd::new(settings)),
         };
-        let steps_per_frame = (1.0 / (self.time.fps * self.time.step)).ceil().max(1.0) as u64;
-        let h = 1.0 / (self.time.fps * steps_per_frame as f64);
+        let (steps_per_frame, h, frame_count) = self.steps();
         let name = integrator.name();
         let mut simulation = Simulation::boxed(cloth, potentials, integrator, h);
         if self.contact.is_some() || !bodies.is_empty() {
@@ -121,8 +124,14 @@ impl Scene {
         warnings.extend(freed_of("itself", untangled.itself));
         let bodies = simulation.bodies();
         warnings.extend(bodies.iter().filter_map(|b| Some(format!("body `{}`: {}", b.name, b.warning.as_ref()?))));
-        let frame_count = (self.time.duration * self.time.fps).round().max(1.0) as u32;
-        Ok(Built { simulation, fabric, steps_per_frame, frame_count, warnings, untangled })
+        Ok(Built { engine: Box::new(simulation), fabric, steps_per_frame, frame_count, warnings, untangled })
+    }
+
+    /// Steps in a frame, the length of one [s], and frames after the first.
+    pub(crate) fn steps(&self) -> (u64, f64, u32) {
+        let per_frame = (1.0 / (self.time.fps * self.time.step)).ceil().max(1.0) as u64;
+        let h = 1.0 / (self.time.fps * per_frame as f64);
+        (per_frame, h, (self.time.duration * self.time.fps).round().max(1.0) as u32)
     }
 
     fn mesh(&self, source: &Source) -> Result<(Mesh, Option<Column<NodeId, Vec3>>), SceneError> {
@@ -160,10 +169,16 @@ impl Scene {
                 })?;
                 Ok((mesh, Some(x)))
             }
+            ClothKind::Woven(_) => unreachable!("woven cloth is built by itself"),
         }
     }
 
-    fn grips(&self, source: &Source, cloth: &mut Cloth, bounds: (Vec2, Vec2)) -> Result<Vec<Grip>, SceneError> {
+    pub(crate) fn grips(
+        &self,
+        source: &Source,
+        cloth: &mut Cloth,
+        bounds: (Vec2, Vec2),
+    ) -> Result<Vec<Grip>, SceneError> {
         let mut taken: Column<NodeId, Option<usize>> = Column::filled(cloth.mesh.node_count(), None);
         let mut grips = Vec::new();
         for (i, table) in self.grip.iter().enumerate() {
@@ -238,7 +253,7 @@ impl Scene {
         Ok(Some(tearing))
     }
 
-    fn surroundings(&self) -> Surroundings {
+    pub(crate) fn surroundings(&self) -> Surroundings {
         let air = &self.air;
         let gust = air.wind.gust;
         Surroundings {
@@ -346,7 +361,7 @@ fn stable(source: &Source, integrator: &str, h: f64, limit: f64) -> Result<Vec<S
 /// More nodes than any machine has memory for, at 1.5 kB each: asking for them is a slip, not a wish.
 const MOST_NODES: f64 = 5e8;
 
-fn not_too_many(source: &Source, path: &[&str], nodes: f64) -> Result<(), SceneError> {
+pub(crate) fn not_too_many(source: &Source, path: &[&str], nodes: f64) -> Result<(), SceneError> {
     if nodes > MOST_NODES {
         let cause = format!("the cloth would have about {nodes:.0e} nodes");
         return Err(source.fault(path, cause, format!("make it coarser: at most {MOST_NODES:.0e} nodes are possible")));
@@ -355,7 +370,7 @@ fn not_too_many(source: &Source, path: &[&str], nodes: f64) -> Result<(), SceneE
 }
 
 /// Keyframes hold before the first one too, so a first one away from rest moves the grip there within a step.
-fn jumps(grip: &Grip) -> Option<String> {
+pub(crate) fn jumps(grip: &Grip) -> Option<String> {
     let start = grip.key(0.0);
     (start.shift != Vec3::ZERO || start.turn != Vec3::ZERO).then(|| {
         format!("grip `{}` jumps in the first step; add {{ t = 0.0, move = [0, 0, 0] }} to its keys", grip.name)
@@ -460,7 +475,7 @@ place = [0, HEIGHT, 0]
         let poking = built("0.001").unwrap();
         let freed = poking.untangled.bodies.unwrap();
         assert!(freed.clean && freed.crossings >= 10 && freed.depth < 0.01, "{freed:?}");
-        assert!(poking.simulation.cloth().x.iter().all(|x| x.y > 0.001));
+        assert!(poking.engine.sheet().unwrap().cloth().x.iter().all(|x| x.y > 0.001));
         let [warning] = &poking.warnings[..] else { panic!("{:?}", poking.warnings) };
         assert!(warning.contains("crossed a body") && warning.contains("freed"), "{warning}");
         let error = built("0.19").err().unwrap();

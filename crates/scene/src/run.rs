@@ -5,20 +5,18 @@
 
 use crate::cache::{BodySurface, CacheHeader, CacheReader, CacheWriter, Frame, Topology};
 use crate::checkpoint::{Checkpoint, CheckpointRef};
+use crate::engine::{Engine, EngineError};
 use crate::error::SceneError;
 use crate::expect::Evidence;
 use crate::file::Scene;
 use crate::keep::{self, Kept};
 use crate::load::Built;
 use crate::summary::Summary;
-use crate::tally::{Tally, plastic_strains};
+use crate::tally::Tally;
 use crate::variant::{Part, Parts};
 use crate::whole::write_whole;
 use crate::{body, cache, export};
-use ripstop::contact::crossing::Crossings;
-use ripstop::mesh::{Id, pieces};
-use ripstop::tear::{Cause, Event, SeamReason};
-use ripstop::{Simulation, Stage, StepError, Watch};
+use ripstop::{Stage, Watch};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
@@ -62,7 +60,7 @@ pub enum RunError {
     #[error("{cause}; {kept}\n       try a smaller `step`, more damping, or a softer fabric")]
     Step {
         /// What happened.
-        cause: StepError,
+        cause: EngineError,
         /// Where the last good state is.
         kept: String,
     },
@@ -152,8 +150,8 @@ struct Output {
     cache: CacheWriter,
     events: BufWriter<File>,
     stats: BufWriter<File>,
-    /// The topology of the last frame, and the version of the simulation it belongs to.
-    last_topology: Option<(u64, Arc<Topology>)>,
+    /// The topology of the last frame.
+    last_topology: Option<Arc<Topology>>,
 }
 
 const FILES: [&str; 3] = ["frames.bin", "events.jsonl", "stats.csv"];
@@ -166,7 +164,7 @@ impl Output {
     fn create(
         folder: &Path,
         header: CacheHeader,
-        simulation: &Simulation,
+        engine: &dyn Engine,
         surfaces: &[BodySurface],
     ) -> Result<Self, RunError> {
         std::fs::create_dir_all(folder).map_err(file_error(folder))?;
@@ -194,7 +192,7 @@ impl Output {
             folder: folder.to_path_buf(),
             last_topology: None,
         };
-        output.write(2, &stats_head(simulation))?;
+        output.write(2, &stats_head(engine))?;
         Ok(output)
     }
 
@@ -234,12 +232,9 @@ impl Output {
         file.write_all(text.as_bytes()).map_err(file_error(&Self::part(&self.folder, FILES[which])))
     }
 
-    fn frame(&mut self, simulation: &Simulation, index: u32) -> Result<Frame, RunError> {
-        let version = simulation.topology_version();
-        let same = self.last_topology.as_ref().filter(|(last, _)| *last == version).map(|(_, t)| t.clone());
-        let topology = same.unwrap_or_else(|| Arc::new(topology(simulation)));
-        self.last_topology = Some((version, topology.clone()));
-        let frame = frame(simulation, index, topology);
+    fn frame(&mut self, engine: &dyn Engine, index: u32) -> Result<Frame, RunError> {
+        let frame = engine.frame(index, self.last_topology.as_ref());
+        self.last_topology = Some(frame.topology.clone());
         self.cache.append(&frame)?;
         Ok(frame)
     }
@@ -276,7 +271,7 @@ pub fn run(
     let (scene, built) = part.build()?;
     let kept = Kept::read(&part.source, &scene)?;
     let other_onset = other_onset(part.path(), &scene)?;
-    let Built { mut simulation, steps_per_frame, frame_count, warnings, untangled, fabric: _ } = built;
+    let Built { mut engine, steps_per_frame, frame_count, warnings, untangled, fabric: _ } = built;
     for warning in &warnings {
         progress(Progress::Warning(warning));
     }
@@ -286,35 +281,36 @@ pub fn run(
     let mut clock = Clock { seconds: vec![0.0; Stage::ALL.len()], running: None };
     let (mut output, mut tally, first);
     if let Some(checkpoint) = checkpoint_to_resume(&checkpoint_path, options, scene_check)? {
-        simulation.restore(checkpoint.snapshot);
+        if !engine.restore(checkpoint.state) {
+            return Err(not_of_this_scene(&checkpoint_path));
+        }
         (tally, clock.seconds, first) = (checkpoint.tally, checkpoint.seconds, checkpoint.frames);
         output = Output::resume(&options.folder, checkpoint.lengths)?;
     } else {
         let header = CacheHeader { scene: name.into(), frames_per_second: scene.time.fps };
-        output =
-            Output::create(&options.folder, header, &simulation, &body::surfaces(simulation.bodies(), &scene.body))?;
-        (tally, first) = (Tally::new(&simulation), 0);
+        output = Output::create(&options.folder, header, &*engine, &body::surfaces(engine.bodies(), &scene.body))?;
+        (tally, first) = (Tally::new(&*engine), 0);
     }
     kept.write(&options.folder).map_err(|(path, e)| file_error(&path)(e))?;
     for index in first..=last {
         if index > 0 {
             for _ in 0..steps_per_frame {
-                step(&mut simulation, &mut clock, &mut tally, &mut output, &checkpoint_path)?;
+                step(&mut *engine, &mut clock, &mut tally, &mut output, &checkpoint_path)?;
             }
         }
-        simulation.weigh_grips();
-        tally.frame(&simulation);
+        engine.weigh();
+        tally.frame(&*engine);
         if scene.expect.crossings.is_some() {
-            tally.crossings += Crossings::of(simulation.cloth(), simulation.bodies()).count() as u64;
+            tally.crossings += engine.crossings() as u64;
         }
-        let frame = output.frame(&simulation, index)?;
-        output.write(2, &stats_row(&simulation, index, &clock))?;
-        progress(Progress::Frame { index, last, tears: simulation.tear_count(), frame: &frame });
+        let frame = output.frame(&*engine, index)?;
+        output.write(2, &stats_row(&*engine, index, &clock))?;
+        progress(Progress::Frame { index, last, tears: engine.tear_count(), frame: &frame });
         if (index + 1) % options.checkpoint_every == 0 && index < last {
             let checkpoint = CheckpointRef {
                 scene_check,
                 frames: index + 1,
-                snapshot: simulation.snapshot(),
+                state: engine.state(),
                 tally: &tally,
                 lengths: output.flush()?,
                 seconds: &clock.seconds,
@@ -323,7 +319,7 @@ pub fn run(
         }
     }
     output.finish()?;
-    let evidence = Evidence { scene: &scene, tally: &tally, simulation: &simulation, other_onset };
+    let evidence = Evidence { scene: &scene, tally: &tally, engine: &*engine, other_onset };
     export_all(options, progress)?;
     let mut seconds: BTreeMap<String, f64> =
         Stage::ALL.iter().map(|&stage| (stage.name().to_string(), clock.seconds[stage as usize])).collect();
@@ -342,13 +338,13 @@ pub fn run(
 }
 
 fn step(
-    simulation: &mut Simulation,
+    engine: &mut dyn Engine,
     clock: &mut Clock,
     tally: &mut Tally,
     output: &mut Output,
     checkpoint: &Path,
 ) -> Result<(), RunError> {
-    let result = simulation.step_watched(clock);
+    let result = engine.step(clock);
     clock.stop();
     if let Err(cause) = result {
         output.flush()?;
@@ -359,12 +355,18 @@ fn step(
         };
         return Err(RunError::Step { cause, kept });
     }
-    tally.step(simulation);
-    for event in simulation.events() {
-        let line = event_line(simulation, event);
-        output.write(1, &line)?;
+    for line in tally.step(engine) {
+        output.write(1, &format!("{line}\n"))?;
     }
     Ok(())
+}
+
+fn not_of_this_scene(path: &Path) -> RunError {
+    RunError::File {
+        path: path.to_path_buf(),
+        cause: "belongs to another version of the scene".into(),
+        advice: "the scene file has changed since: run without --resume".into(),
+    }
 }
 
 fn checkpoint_to_resume(path: &Path, options: &Options, scene_check: u32) -> Result<Option<Checkpoint>, RunError> {
@@ -378,10 +380,7 @@ fn checkpoint_to_resume(path: &Path, options: &Options, scene_check: u32) -> Res
     let checkpoint =
         Checkpoint::read(path).map_err(|cause| fault(cause, "run without --resume to start from the beginning"))?;
     if checkpoint.scene_check != scene_check {
-        return Err(fault(
-            "belongs to another version of the scene".into(),
-            "the scene file has changed since: run without --resume",
-        ));
+        return Err(not_of_this_scene(path));
     }
     if let Some(frames) = options.frames.filter(|frames| *frames < checkpoint.frames) {
         return Err(fault(
@@ -418,93 +417,28 @@ fn export_all(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
 fn other_onset(path: &Path, scene: &Scene) -> Result<Option<f64>, RunError> {
     let Some(onset) = &scene.expect.onset else { return Ok(None) };
     let other = path.parent().unwrap_or(Path::new("")).join(&onset.like);
-    let (_, Built { mut simulation, steps_per_frame, frame_count, .. }) = Parts::read(&other)?.parts[0].build()?;
+    let (_, Built { mut engine, steps_per_frame, frame_count, .. }) = Parts::read(&other)?.parts[0].build()?;
     for _ in 0..steps_per_frame * u64::from(frame_count) {
-        simulation.step().map_err(|cause| RunError::Step { cause, kept: format!("it was in {}", other.display()) })?;
-        if let Some(event) = simulation.events().first() {
-            return Ok(Some(event.time));
+        engine
+            .step(&mut ())
+            .map_err(|cause| RunError::Step { cause, kept: format!("it was in {}", other.display()) })?;
+        if let Some((torn, _)) = engine.torn().first() {
+            return Ok(Some(torn.time));
         }
     }
     Ok(None)
 }
 
-fn topology(simulation: &Simulation) -> Topology {
-    let cloth = simulation.cloth();
-    let mesh = &cloth.mesh;
-    Topology {
-        faces: mesh.faces().map(|f| mesh.face_nodes(f).map(|n| n.0)).collect(),
-        corner_uv: mesh.faces().map(|f| mesh.face_uv(f).map(|p| p.as_vec2().to_array())).collect(),
-        torn: mesh.faces().map(|f| f.corners().map(|c| cloth.torn[mesh.edge(c)])).collect(),
-        parent: cloth.parent.iter().map(|n| n.0).collect(),
-        held: mesh.nodes().map(|n| cloth.is_held(n)).collect(),
-    }
-}
-
-/// A frame of the cache: numbers as other programs want them. Strain of a node is the largest of its edges.
-fn frame(simulation: &Simulation, index: u32, topology: Arc<Topology>) -> Frame {
-    let cloth = simulation.cloth();
-    let mesh = &cloth.mesh;
-    let (mut strain, mut plastic) = (vec![0f32; mesh.node_count()], vec![0f32; mesh.node_count()]);
-    for (e, flow) in mesh.edges().zip(plastic_strains(cloth)) {
-        for n in mesh.edge_nodes(e) {
-            let i = n.index();
-            strain[i] = strain[i].max(cloth.total_strain(e) as f32);
-            plastic[i] = plastic[i].max(flow as f32);
-        }
-    }
-    let single = |column: &[ripstop::Vec3]| column.iter().map(|p| p.as_vec3().to_array()).collect();
-    Frame {
-        index,
-        time: simulation.time(),
-        points: single(&cloth.x),
-        velocities: single(&cloth.v),
-        strain,
-        plastic,
-        topology,
-        bodies: body::poses(simulation.bodies()),
-    }
-}
-
-fn event_line(simulation: &Simulation, event: &Event) -> String {
-    let cause = match event.cause {
-        Cause::Load { criterion } => criterion,
-        Cause::Hand => "hand",
-        Cause::Cut { .. } => "cut",
-        Cause::Seam { reason: SeamReason::Load, .. } => "seam",
-        Cause::Seam { reason: SeamReason::Time, .. } => "seam_opens_at",
-        Cause::Seam { reason: SeamReason::Unpick, .. } => "seam_unpick",
-    };
-    let mut line = serde_json::json!({
-        "time": event.time,
-        "step": event.step,
-        "edge": event.edge.0,
-        "lip": event.lip.0,
-        "node": event.node.0,
-        "uv": event.uv.to_array(),
-        "place": event.place.to_array(),
-        "direction": event.angle.to_degrees(),
-        "length": event.length,
-        "ratio": event.ratio.is_finite().then_some(event.ratio),
-        "cause": cause,
-    });
-    if let Some(seam) = event.seam.and_then(|seam| simulation.cloth().seams.iter().nth(seam as usize)) {
-        line["seam"] = seam.name.as_str().into();
-    }
-    if let Cause::Cut { body } = event.cause
-        && let Some(body) = simulation.bodies().get(body as usize)
-    {
-        line["body"] = body.name.as_str().into();
-    }
-    format!("{line}\n")
-}
-
-fn stats_head(simulation: &Simulation) -> String {
+fn stats_head(engine: &dyn Engine) -> String {
     let mut head = "frame,time,nodes,faces,pieces,tears,largest_strain".to_string();
-    for (name, _) in simulation.energies() {
+    for (name, _) in engine.own_counts() {
+        head += &format!(",{name}");
+    }
+    for (name, _) in engine.energies() {
         head += &format!(",energy_{name}");
     }
-    for grip in simulation.grips() {
-        head += &format!(",load_{0}_x,load_{0}_y,load_{0}_z,travel_{0}", grip.name.replace([',', ' '], "_"));
+    for (name, ..) in engine.grips() {
+        head += &format!(",load_{0}_x,load_{0}_y,load_{0}_z,travel_{0}", name.replace([',', ' '], "_"));
     }
     for stage in Stage::ALL {
         head += &format!(",seconds_{}", stage.name());
@@ -512,23 +446,23 @@ fn stats_head(simulation: &Simulation) -> String {
     head + "\n"
 }
 
-fn stats_row(simulation: &Simulation, index: u32, clock: &Clock) -> String {
-    let cloth = simulation.cloth();
-    let strain = cloth.mesh.edges().map(|e| cloth.total_strain(e)).fold(0.0, f64::max);
-    let (mesh, time) = (&cloth.mesh, simulation.time());
+fn stats_row(engine: &dyn Engine, index: u32, clock: &Clock) -> String {
+    let counts = engine.counts();
     let mut row = format!(
-        "{index},{time},{},{},{},{},{strain}",
-        mesh.node_count(),
-        mesh.face_count(),
-        pieces(mesh).areas.len(),
-        simulation.tear_count()
+        "{index},{},{},{},{},{},{}",
+        engine.time(),
+        counts.nodes,
+        counts.faces,
+        counts.pieces,
+        engine.tear_count(),
+        engine.largest_strain()
     );
-    for (_, joule) in simulation.energies() {
-        row += &format!(",{joule}");
+    for (_, value) in engine.own_counts().into_iter().chain(engine.energies()) {
+        row += &format!(",{value}");
     }
-    for grip in simulation.grips() {
-        let [x, y, z] = grip.load.to_array();
-        row += &format!(",{x},{y},{z},{}", grip.key(time).shift.length());
+    for (_, load, shift) in engine.grips() {
+        let [x, y, z] = load.to_array();
+        row += &format!(",{x},{y},{z},{}", shift.length());
     }
     for seconds in &clock.seconds {
         row += &format!(",{seconds:.4}");

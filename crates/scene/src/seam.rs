@@ -142,7 +142,7 @@ mod tests {
         let scene =
             format!("title = \"t\"\n[time]\nduration = 1\nstep = 1e-4\n{cloth}\n[[seam]]\nname = \"s\"\n{seam}\n");
         std::fs::write(&path, scene).unwrap();
-        Parts::read(&path).unwrap().parts[0].build().unwrap().1.simulation
+        Parts::read(&path).unwrap().parts[0].build().unwrap().1.engine.into_sheet().unwrap()
     }
 
     /// Middles of the stitches in the world along x, in the order of the seam.

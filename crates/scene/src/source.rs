@@ -280,7 +280,7 @@ const TABLES: [(&str, &str); 3] = [
 
 /// Lists of fixed length, with the lengths of the list and of the lists in it; zero is any. (Serde stops reading a
 /// list when it has what it needs, so a fourth coordinate would go unnoticed.)
-const LENGTHS: [(&str, &[usize]); 24] = [
+const LENGTHS: [(&str, &[usize]); 27] = [
     ("matrices", &[6, 4]),
     ("stiffness", &[3, 5]),
     ("curvatures", &[5]),
@@ -301,6 +301,9 @@ const LENGTHS: [(&str, &[usize]); 24] = [
     ("eye", &[3]),
     ("target", &[3]),
     ("colour", &[3]),
+    ("weft_colour", &[3]),
+    ("yarns", &[2]),
+    ("twill", &[2]),
     ("place", &[3]),
     ("spin", &[3]),
     ("sides", &[3]),

@@ -1,10 +1,8 @@
 //! `summary.json`: what happened, in one page.
 
 use crate::expect::{Evidence, judge, mean_angle};
-use crate::tally::Tally;
-use ripstop::Simulation;
+use crate::tally::{Start, Tally};
 use ripstop::contact::{Report, Untangled};
-use ripstop::mesh::pieces;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -32,6 +30,12 @@ pub struct Counts {
     pub pieces: usize,
     /// Material area [m²].
     pub area: f64,
+}
+
+impl Counts {
+    fn of(counts: &Start) -> Self {
+        Self { nodes: counts.nodes, faces: counts.faces, pieces: counts.pieces, area: counts.area }
+    }
 }
 
 /// The first tear.
@@ -74,7 +78,7 @@ pub struct Summary {
     pub end: Counts,
     /// Areas of the pieces at the end [m²], largest first.
     pub piece_areas: Vec<f64>,
-    /// Edges opened, by whatever.
+    /// Edges opened, by whatever, or yarns cut.
     pub tears: usize,
     /// Edges opened by blades.
     pub cuts: usize,
@@ -109,22 +113,21 @@ pub struct Summary {
 impl Summary {
     /// Sums up a finished run.
     pub fn of(name: &str, evidence: &Evidence<'_>, frames: u32, seconds: BTreeMap<String, f64>) -> Self {
-        let Evidence { scene, tally, simulation, .. } = *evidence;
-        let mesh = &simulation.cloth().mesh;
-        let areas = pieces(mesh).areas;
+        let Evidence { scene, tally, engine, .. } = *evidence;
+        let (areas, end) = (engine.piece_areas(), engine.counts());
         let start = &tally.start;
         let computing: f64 = seconds.iter().filter(|(stage, _)| *stage != "total").map(|(_, s)| s).sum();
         Self {
             scene: name.into(),
             title: scene.title.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
-            state_hash: format!("{:016x}", simulation.state_hash()),
+            state_hash: format!("{:016x}", engine.state_hash()),
             frames,
-            steps: simulation.step_count(),
-            step: simulation.step_length(),
-            stable_step: Some(simulation.stable_step()).filter(|step| step.is_finite()),
-            start: Counts { nodes: start.nodes, faces: start.faces, pieces: start.pieces, area: start.area },
-            end: Counts { nodes: mesh.node_count(), faces: mesh.face_count(), pieces: areas.len(), area: mesh.area() },
+            steps: engine.step_count(),
+            step: engine.step_length(),
+            stable_step: Some(engine.stable_step()).filter(|step| step.is_finite()),
+            start: Counts::of(start),
+            end: Counts::of(&end),
             piece_areas: areas,
             tears: tally.torn.len(),
             cuts: tally.torn.iter().filter(|t| t.cut.is_some()).count(),
@@ -137,8 +140,8 @@ impl Summary {
             largest_residual: tally.largest_residual,
             contact: tally.contact,
             untangled: Untangled::default(),
-            energies: energies(simulation),
-            real_time_ratio: simulation.time() / computing.max(1e-9),
+            energies: engine.energies().into_iter().map(|(name, joule)| (name.to_string(), joule)).collect(),
+            real_time_ratio: engine.time() / computing.max(1e-9),
             seconds,
             expectations: judge(evidence),
         }
@@ -166,8 +169,4 @@ fn histogram(tally: &Tally) -> [f64; 18] {
         bins[((t.angle.to_degrees() / 10.0) as usize).min(17)] += t.length;
     }
     bins
-}
-
-fn energies(simulation: &Simulation) -> BTreeMap<String, f64> {
-    simulation.energies().into_iter().map(|(name, joule)| (name.to_string(), joule)).collect()
 }

@@ -1,12 +1,12 @@
 //! What is counted while a run goes on: the raw material of summaries and expectations. Part of a checkpoint.
 
+use crate::engine::{Effort, Engine};
 use ripstop::contact::Report;
-use ripstop::mesh::{EdgeId, NodeId, pieces};
-use ripstop::tear::Cause;
-use ripstop::{Cloth, Simulation, Vec2, Vec3};
+use ripstop::mesh::{EdgeId, NodeId};
+use ripstop::{Cloth, Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 
-/// One opened edge, as far as expectations need it.
+/// One opened edge or cut yarn, as far as expectations need it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Torn {
     /// When [s].
@@ -44,7 +44,7 @@ pub struct Moment {
     pub shifts: Vec<Vec3>,
 }
 
-/// The state of the sheet at the start.
+/// The state of the cloth at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// Nodes.
@@ -90,22 +90,9 @@ pub struct Tally {
 
 impl Tally {
     /// Counts the cloth as it is before the first step.
-    pub fn new(simulation: &Simulation) -> Self {
-        let cloth = simulation.cloth();
-        let mesh = &cloth.mesh;
-        let held = mesh.nodes().filter(|&n| cloth.is_held(n)).map(|n| cloth.x[n].y);
-        let start = Start {
-            nodes: mesh.node_count(),
-            edges: mesh.edge_count(),
-            faces: mesh.face_count(),
-            pieces: pieces(mesh).areas.len(),
-            area: mesh.area(),
-            spacing: cloth.mean_edge(),
-            hold_height: held.fold(f64::MIN, f64::max),
-            middle: middle(cloth),
-        };
+    pub fn new(engine: &dyn Engine) -> Self {
         Self {
-            start,
+            start: engine.counts(),
             torn: Vec::new(),
             moments: Vec::new(),
             largest_strain: 0.0,
@@ -113,43 +100,27 @@ impl Tally {
             largest_residual: 0.0,
             crossings: 0,
             contact: Report::default(),
-            bodies: (0..simulation.bodies().len()).map(|b| simulation.bodies().middle(b)).collect(),
+            bodies: (0..engine.bodies().len()).map(|b| engine.bodies().middle(b)).collect(),
         }
     }
 
-    /// Takes in what happened in a step.
-    pub fn step(&mut self, simulation: &Simulation) {
-        self.torn.extend(simulation.events().iter().map(|e| Torn {
-            time: e.time,
-            node: e.node.0,
-            uv: e.uv,
-            place: e.place,
-            direction: e.direction,
-            angle: e.angle,
-            length: e.length,
-            seam: e.seam,
-            cut: if let Cause::Cut { body } = e.cause { Some(body) } else { None },
-        }));
-        if let Some(unfinished) = simulation.unfinished() {
+    /// Takes in what happened in a step; gives the lines that tell of what was torn.
+    pub fn step(&mut self, engine: &dyn Engine) -> Vec<serde_json::Value> {
+        let Effort { residual, contact } = engine.effort();
+        if let Some(residual) = residual {
             self.unfinished_steps += 1;
-            self.largest_residual = self.largest_residual.max(unfinished.residual);
+            self.largest_residual = self.largest_residual.max(residual);
         }
-        self.contact.add(&simulation.contacts().report());
+        self.contact.add(&contact);
+        let (torn, lines): (Vec<_>, Vec<_>) = engine.torn().into_iter().unzip();
+        self.torn.extend(torn);
+        lines
     }
 
     /// Takes in the state at a frame. The loads of the grips must have been weighed.
-    pub fn frame(&mut self, simulation: &Simulation) {
-        let cloth = simulation.cloth();
-        let strains = cloth.mesh.edges().map(|e| cloth.total_strain(e));
-        self.largest_strain = strains.fold(self.largest_strain, f64::max);
-        let time = simulation.time();
-        self.moments.push(Moment {
-            time,
-            lowest: cloth.x.iter().map(|x| x.y).fold(f64::MAX, f64::min),
-            waist: waist(cloth, self.start.spacing),
-            loads: simulation.grips().iter().map(|g| g.load).collect(),
-            shifts: simulation.grips().iter().map(|g| g.key(time).shift).collect(),
-        });
+    pub fn frame(&mut self, engine: &dyn Engine) {
+        self.largest_strain = self.largest_strain.max(engine.largest_strain());
+        self.moments.push(engine.moment(&self.start));
     }
 
     /// The moment closest to a time.
@@ -165,7 +136,7 @@ pub fn middle(cloth: &Cloth) -> Vec3 {
 }
 
 /// Distance between the two ends of the line u = middle, over its material length.
-fn waist(cloth: &Cloth, spacing: f64) -> f64 {
+pub(crate) fn waist(cloth: &Cloth, spacing: f64) -> f64 {
     let mesh = &cloth.mesh;
     let bounds = mesh.nodes().map(|n| mesh.node_uv(n)).fold((Vec2::MAX, Vec2::MIN), |(a, b), p| (a.min(p), b.max(p)));
     let middle = 0.5 * (bounds.0.x + bounds.1.x);

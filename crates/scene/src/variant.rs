@@ -98,6 +98,18 @@ impl Parts {
         if parts.is_empty() {
             return Err(source.fault(&["variant"], "no variants in the list", "add one, or leave `variant` out"));
         }
+        if let Some(order) = &together.ascending {
+            let known = |name: &&String| parts.iter().any(|part| part.name.as_ref() == Some(name));
+            let at = ["together", "ascending", "variants"];
+            if let Some(name) = order.variants.iter().find(|name| !known(name)) {
+                let names: Vec<&str> = parts.iter().filter_map(|part| part.name.as_deref()).collect();
+                let cause = format!("there is no variant `{name}`");
+                return Err(source.fault(&at, cause, format!("there are {}", names.join(", "))));
+            }
+            if order.variants.len() < 2 {
+                return Err(source.fault(&at, "one variant can't be compared", "name at least two"));
+            }
+        }
         Ok(Self { parts, together })
     }
 
@@ -171,7 +183,24 @@ pub fn judge(together: &Together, folders: &[PathBuf]) -> Result<Vec<Outcome>, R
         let met = range.holds(value);
         found.push(Outcome { name: "same_shape".into(), expected: range.to_string(), value: Some(value), met });
     }
+    if let Some(order) = &together.ascending {
+        let of = |variant: &String| folders.iter().find(|folder| folder.ends_with(variant));
+        let values: Vec<Option<f64>> =
+            order.variants.iter().map(|variant| of(variant).and_then(|folder| value_in(folder, &order.of))).collect();
+        // The smallest growth from one to the next; nothing to measure if one of them is missing.
+        let growth = values.windows(2).map(|pair| Some(pair[1]? - pair[0]?));
+        let least = growth.reduce(|a, b| Some(a?.min(b?))).flatten();
+        let expected = format!("{} grows from {}", order.of, order.variants.join(" to "));
+        let met = least.is_some_and(|growth| growth > 0.0);
+        found.push(Outcome { name: format!("ascending {}", order.of), expected, value: least, met });
+    }
     Ok(found)
+}
+
+/// What came out for an expectation of a finished run.
+fn value_in(folder: &Path, name: &str) -> Option<f64> {
+    let summary: Summary = serde_json::from_slice(&std::fs::read(folder.join("summary.json")).ok()?).ok()?;
+    summary.expectations.into_iter().find(|outcome| outcome.name == name)?.value
 }
 
 /// Nodes of the last frame of a run, and the larger side of its material [m].

@@ -215,6 +215,7 @@ mod tests {
             plastic: vec![0.0; count],
             topology: Arc::new(topology),
             bodies,
+            yarns: None,
         }
     }
 

@@ -8,7 +8,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::{env, fs};
 
-use ripstop_scene::cache::{BodyPose, BodySurface, CacheHeader, CacheReader, CacheWriter, Frame, Topology};
+use ripstop_scene::cache::{
+    BodyPose, BodySurface, CacheHeader, CacheReader, CacheWriter, Curve, Frame, Topology, Yarns,
+};
 use ripstop_scene::export;
 
 const CELLS: u32 = 6;
@@ -81,6 +83,7 @@ fn frames() -> Vec<Frame> {
                 plastic: (0..nodes).map(|n| (n % 5) as f32 * 1e-7).collect(),
                 topology: topology.clone(),
                 bodies: vec![STILL, turned(time as f32)],
+                yarns: Some(yarns(index, time as f32)),
             }
         })
         .collect()
@@ -97,6 +100,29 @@ fn turned(time: f32) -> BodyPose {
 /// Sine and cosine of 2 atan t.
 fn sin_cos_of_twice(t: f32) -> (f32, f32) {
     (2.0 * t / (1.0 + t * t), (1.0 - t * t) / (1.0 + t * t))
+}
+
+/// Three warps; the second is cut in frame 5, and its end in frame 8 is alone, so that it is drawn no more.
+fn yarns(index: u32, time: f32) -> Yarns {
+    let curve = |yarn, first, count| Curve { warp: yarn != 2, yarn, first, count };
+    let curves = match index {
+        0..5 => vec![curve(0, 0, 6), curve(1, 0, 6), curve(2, 0, 4)],
+        5..8 => vec![curve(0, 0, 6), curve(1, 0, 3), curve(1, 3, 3), curve(2, 0, 4)],
+        _ => vec![curve(0, 0, 6), curve(1, 0, 3), curve(2, 0, 4)],
+    };
+    let points: Vec<[f32; 3]> = curves
+        .iter()
+        .flat_map(|c| (c.first..c.first + c.count).map(|s| [s as f32, c.yarn as f32, time * s as f32]))
+        .collect();
+    Yarns {
+        spacing: 1.0,
+        thickness: 0.1,
+        crossings: [6, 4],
+        curves,
+        velocities: points.iter().map(|p| [0.0, 0.0, p[0]]).collect(),
+        loose: points.iter().map(|p| if p[1] == 1.0 && index >= 4 { 2 } else { 0 }).collect(),
+        points,
+    }
 }
 
 /// Two bodies whose names USD would take for one and the same word.
@@ -128,6 +154,13 @@ fn expected(frames: &[Frame], bodies: &[BodySurface]) -> serde_json::Value {
                 "faces": frame.topology.faces, "st": frame.topology.corner_uv.as_flattened(),
                 "strain": frame.strain, "plastic": frame.plastic, "parent": frame.topology.parent,
                 "bodies": placed.collect::<Vec<_>>(),
+                "yarns": frame.yarns.as_ref().map(|yarns| serde_json::json!({
+                    "counts": yarns.curves.iter().map(|c| c.count).collect::<Vec<_>>(),
+                    "family": yarns.curves.iter().map(|c| u32::from(!c.warp)).collect::<Vec<_>>(),
+                    "yarn": yarns.curves.iter().map(|c| c.yarn).collect::<Vec<_>>(),
+                    "first": yarns.curves.iter().map(|c| c.first).collect::<Vec<_>>(),
+                    "points": yarns.points, "velocities": yarns.velocities, "loose": yarns.loose,
+                })),
             })
         })
         .collect();
@@ -178,7 +211,9 @@ fn pixars_library_sees_what_was_simulated() {
         println!("{text}");
     };
     let frames = frames();
-    check(&frames[..3], &[], 1); // one topology: plain values instead of samples
+    let sheet =
+        |frames: &[Frame]| frames.iter().cloned().map(|frame| Frame { yarns: None, ..frame }).collect::<Vec<_>>();
+    check(&sheet(&frames[..3]), &[], 1); // one topology: plain values instead of samples
     check(&frames[..1], &bodies(), 1);
     check(&frames, &bodies(), 6); // before, four tears, one split
 }

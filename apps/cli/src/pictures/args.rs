@@ -47,6 +47,8 @@ pub enum Colour {
     Pieces,
     /// The mesh, with torn lips in red
     Wire,
+    /// Woven cloth: what is whole in one colour, yarns in another
+    Levels,
 }
 
 impl From<file::Colouring> for Colour {
@@ -58,6 +60,7 @@ impl From<file::Colouring> for Colour {
             file::Colouring::Plastic => Self::Plastic,
             file::Colouring::Pieces => Self::Pieces,
             file::Colouring::Wire => Self::Wire,
+            file::Colouring::Levels => Self::Levels,
         }
     }
 }
@@ -66,7 +69,7 @@ impl Colour {
     /// The renderer's word for it.
     pub fn colouring(self) -> Colouring {
         match self {
-            Self::Fabric | Self::Checker => Colouring::Fabric,
+            Self::Fabric | Self::Checker | Self::Levels => Colouring::Fabric,
             Self::Strain => Colouring::Strain,
             Self::Plastic => Colouring::PlasticStrain,
             Self::Pieces => Colouring::Pieces,

@@ -6,6 +6,7 @@
 use super::args::{Colour, PictureArgs};
 use super::solids::{Solid, linear};
 use super::survey::Survey;
+use super::threads::{Dyes, Threads};
 use glam::{Quat, Vec2, Vec3};
 use ripstop_render::colour::srgb;
 use ripstop_render::{
@@ -29,6 +30,7 @@ pub struct Artist<'a> {
     look: Look,
     floor: Option<f32>,
     solids: &'a [Solid],
+    dyes: Dyes,
 }
 
 impl<'a> Artist<'a> {
@@ -67,6 +69,7 @@ impl<'a> Artist<'a> {
             },
             floor: scene.look.floor.map(|height| height as f32),
             solids,
+            dyes: Dyes::of(&scene.look),
         })
     }
 
@@ -110,7 +113,13 @@ impl<'a> Artist<'a> {
             let next = next.and_then(|next| next.bodies.get(i));
             bodies.push(solid.body(pose, next, self.look.frame_seconds, squares[i].as_deref()));
         }
-        let scene = Scene { cloths: vec![cloth], bodies, markers, floor, ..Scene::default() };
+        let threads = frame.yarns.as_ref().map(Threads::of);
+        let yarns = frame.yarns.as_ref().zip(threads.as_ref());
+        let yarns = yarns.map_or(Vec::new(), |(yarns, threads)| threads.curves(yarns, self.colour, self.dyes));
+        // Cloth that is drawn as yarns has no sheet.
+        let only_yarns = frame.yarns.is_some() && matches!(self.colour, Colour::Fabric | Colour::Levels);
+        let cloths = if only_yarns { Vec::new() } else { vec![cloth] };
+        let scene = Scene { cloths, yarns, bodies, markers, floor, ..Scene::default() };
         let look = Look { caption: caption.into(), note: format!("{:.2} s", frame.time), ..self.look.clone() };
         render(&scene, &self.camera, &look)
     }
@@ -216,6 +225,7 @@ mod tests {
             plastic: vec![0.0; 6],
             topology: Arc::new(topology),
             bodies: Vec::new(),
+            yarns: None,
         }
     }
 

@@ -8,6 +8,7 @@ mod args;
 mod artist;
 mod solids;
 mod survey;
+mod threads;
 
 pub use args::{PictureArgs, Size};
 

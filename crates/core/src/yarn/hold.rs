@@ -4,9 +4,10 @@
 //! Particles keep half a thickness from balls, boxes, capsules and planes: one that is nearer is moved out along the surface's normal, and
 //! rubs by Coulomb's law. What moves it moves a free body the other way.
 //!
-//! Source: Metaaphanon 2009 §4.2 (particles against faces of rigid bodies). Limits: bodies move once per step, with the velocity that pushes have
-//! left them; other shapes than these aren't met; segments between particles pass through thin bodies.
+//! Source: Metaaphanon 2009 §4.2 (particles against faces of rigid bodies). Limits: other shapes than these aren't met; segments between particles pass through thin bodies.
 
+use super::line::GROUP;
+use super::spec::Solver;
 use super::state::{Family, Kind, Woven};
 use crate::body::{Bodies, Pose, Shape};
 use crate::grip::Key;
@@ -154,18 +155,22 @@ impl Woven {
         }
     }
 
-    /// Gives held crossings the velocity that brings them where they should be when the step ends, or lets go.
-    pub(super) fn drive(&mut self, bodies: &Bodies) {
-        let (time, h) = (self.time(), self.spec.step);
-        let mut holds = std::mem::take(&mut self.holds);
-        for hold in holds.iter_mut().filter(|hold| !hold.released) {
-            if hold.release.is_some_and(|release| time + 0.5 * h >= release) {
+    /// Begins a step at `time` [s]: holds whose time has come let go.
+    pub(super) fn let_go(&mut self, time: f64) {
+        for hold in self.holds.iter_mut().filter(|hold| !hold.released) {
+            hold.load = Vec3::ZERO;
+            if hold.release.is_some_and(|release| time + 0.5 * self.spec.step >= release) {
                 hold.released = true;
-                hold.load = Vec3::ZERO;
                 hold.points.iter().for_each(|&(c, _)| self.held[c] = 0);
                 self.tables.ready = false;
-                continue;
             }
+        }
+    }
+
+    /// Gives held crossings the velocity that brings them where they should be when a substep of `h` from `time` on ends [s].
+    pub(super) fn drive(&mut self, bodies: &Bodies, time: f64, h: f64) {
+        let mut holds = std::mem::take(&mut self.holds);
+        for hold in holds.iter_mut().filter(|hold| !hold.released) {
             let pose = match hold.by {
                 By::Body(i) if i < bodies.len() => Some(ahead(bodies, i, h)),
                 _ => None,
@@ -192,48 +197,51 @@ impl Woven {
         }
     }
 
-    /// Loads of holds, and what they do to bodies.
-    pub(super) fn weigh(&mut self, bodies: &mut Bodies) {
+    /// Adds a substep's share of the loads of holds, and does to bodies what is done to them in it.
+    pub(super) fn weigh(&mut self, bodies: &mut Bodies, h: f64, share: f64) {
         let mut holds = std::mem::take(&mut self.holds);
         for hold in holds.iter_mut().filter(|hold| !hold.released) {
-            hold.load = Vec3::ZERO;
             for &(c, _) in &hold.points {
-                let force = Family::BOTH.map(|family| self.pull(family, c)).iter().copied().sum::<Vec3>();
-                hold.load += force;
+                let force = Family::BOTH.map(|family| self.pull(family, c, h)).iter().copied().sum::<Vec3>();
+                hold.load += force * share;
                 if let By::Body(i) = hold.by
                     && i < bodies.len()
                 {
                     let arm = self.position(Family::Warp, c) - bodies.middle(i);
-                    bodies.push(i, force * self.spec.step, arm.cross(force) * self.spec.step);
+                    bodies.push(i, force * h, arm.cross(force) * h);
                 }
             }
         }
         self.holds = holds;
     }
 
-    /// What the springs of a yarn pull a crossing with [N], mean over the last step.
-    fn pull(&self, family: Family, c: usize) -> Vec3 {
+    /// What the springs of a yarn pulled a crossing with in a substep of `h` [N].
+    fn pull(&self, family: Family, c: usize, h: f64) -> Vec3 {
         let (count, stride) = self.line(family);
-        let along = self.on_yarn(family, c).1;
-        let springs = self.springs(family);
+        let (yarn, along) = self.on_yarn(family, c);
+        let blocks = if family == Family::Warp { &self.tables.warps } else { &self.tables.wefts };
         let of = |a: usize| {
             let d = self.position(family, a + stride) - self.position(family, a);
-            d.normalize_or_zero() * springs.tension[a]
+            let tension = match self.spec.solver {
+                Solver::Lines { .. } => blocks[yarn / GROUP].pull[self.on_yarn(family, a).1][yarn % GROUP] / (h * h),
+                Solver::Sweeps { .. } => self.springs(family).tension[a],
+            };
+            d.normalize_or_zero() * tension
         };
         let after = if along + 1 < count { of(c) } else { Vec3::ZERO };
         let before = if along > 0 { of(c - stride) } else { Vec3::ZERO };
         after - before
     }
 
-    /// Keeps particles out of bodies, `since` [s] after the step began.
-    pub(super) fn meet_bodies(&mut self, bodies: &mut Bodies, since: f64, h: f64) {
+    /// Keeps particles out of bodies at the end of a substep of `h` [s].
+    pub(super) fn meet_bodies(&mut self, bodies: &mut Bodies, h: f64) {
         let keep_off = 0.5 * self.spec.thickness;
         for i in 0..bodies.len() {
-            let pose = ahead(bodies, i, since);
+            let pose = ahead(bodies, i, h);
             let Some(body) = bodies.get(i) else { continue };
             let (shape, friction) = (body.shape.clone(), body.friction.unwrap_or(self.spec.body_friction));
             let (velocity, spin, middle) =
-                (bodies.velocity(i), bodies.spin(i), bodies.middle(i) + bodies.velocity(i) * since);
+                (bodies.velocity(i), bodies.spin(i), bodies.middle(i) + bodies.velocity(i) * h);
             let (mut impulse, mut turning) = (Vec3::ZERO, Vec3::ZERO);
             for p in 0..self.at.len() {
                 let w = self.tables.w[p];

@@ -2,6 +2,7 @@
 
 use super::state::{Cut, Family, Kind, Woven};
 use crate::math::{Fingerprint, Vec3};
+use crate::sets::Sets;
 
 /// Part of a yarn between cuts.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,42 +99,41 @@ impl Woven {
         lengths
     }
 
-    /// How far it has come apart.
-    pub fn counts(&self) -> Counts {
+    /// Particles of the parts that hang together by springs or crossings, largest first; a whole crossing counts as two.
+    pub fn piece_sizes(&self) -> Vec<usize> {
         let half = self.kind.len();
-        let mut root: Vec<u32> = (0..2 * half as u32).collect();
-        fn find(root: &mut [u32], mut p: u32) -> u32 {
-            while root[p as usize] != p {
-                root[p as usize] = root[root[p as usize] as usize];
-                p = root[p as usize];
-            }
-            p
-        }
-        let mut join = |a: usize, b: usize| {
-            let (a, b) = (find(&mut root, a as u32), find(&mut root, b as u32));
-            root[a.max(b) as usize] = a.min(b);
-        };
+        let mut sets = Sets::new(2 * half);
         for c in 0..half {
             for family in Family::BOTH {
                 if self.live(family, c) {
                     let stride = self.line(family).1;
-                    join(self.particle(family, c), self.particle(family, c + stride));
+                    sets.join(self.particle(family, c) as u32, self.particle(family, c + stride) as u32);
                 }
             }
             match self.kind[c] {
-                Kind::Welded => join(c, half + c),
+                Kind::Welded => {
+                    sets.join(c as u32, (half + c) as u32);
+                }
                 Kind::Connected | Kind::Loose => {
                     let at = |k: usize| self.along[k][c].round() as usize;
                     let (i, j) = (c % self.spec.warps, c / self.spec.warps);
                     let warp = self.crossing_of(Family::Warp, i, at(0));
                     let weft = self.crossing_of(Family::Weft, j, at(1));
-                    join(self.particle(Family::Warp, warp), self.particle(Family::Weft, weft));
+                    sets.join(self.particle(Family::Warp, warp) as u32, self.particle(Family::Weft, weft) as u32);
                 }
                 Kind::Disconnected => {}
             }
         }
         let mut sizes = vec![0usize; 2 * half];
-        (0..2 * half).for_each(|p| sizes[find(&mut root, p as u32) as usize] += 1);
+        (0..2 * half as u32).for_each(|p| sizes[sets.root(p) as usize] += 1);
+        sizes.retain(|&size| size > 0);
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        sizes
+    }
+
+    /// How far it has come apart.
+    pub fn counts(&self) -> Counts {
+        let sizes = self.piece_sizes();
         let torn = |family: Family| (0..self.yarns(family)).filter(|&yarn| self.parts(family, yarn).len() > 1).count();
         let count = |kinds: &[Kind]| self.kind.iter().filter(|kind| kinds.contains(kind)).count();
         Counts {
@@ -141,14 +141,33 @@ impl Woven {
             disconnected: count(&[Kind::Disconnected]),
             cuts: self.cuts,
             torn_yarns: torn(Family::Warp) + torn(Family::Weft),
-            pieces: sizes.iter().filter(|&&size| size > 0).count(),
-            largest: sizes.iter().copied().max().unwrap_or(0).div_ceil(2),
+            pieces: sizes.len(),
+            largest: sizes.first().copied().unwrap_or(0).div_ceil(2),
         }
     }
 
     /// Cuts since the last call.
     pub fn take_events(&mut self) -> Vec<Cut> {
         std::mem::take(&mut self.events)
+    }
+
+    /// Springs cut so far.
+    pub fn cut_count(&self) -> u64 {
+        self.cuts
+    }
+
+    /// Steps taken.
+    pub fn step_count(&self) -> u64 {
+        self.step
+    }
+
+    /// Kinetic energy [J].
+    pub fn kinetic_energy(&self) -> f64 {
+        let half = self.kind.len();
+        let places = |c: usize| if self.kind[c] == Kind::Welded { 1 } else { 2 };
+        let of =
+            |c: usize| [c, half + c].into_iter().take(places(c)).map(|p| self.v.get(p).length_squared()).sum::<f64>();
+        (0..half).map(|c| 0.5 * self.mass(c) * of(c)).sum()
     }
 
     /// Mass [kg], momentum [kg·m/s] and angular momentum about the origin [kg·m²/s].

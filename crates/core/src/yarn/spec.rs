@@ -120,8 +120,11 @@ pub struct SpecError {
     pub advice: &'static str,
 }
 
-/// Most yarns in one direction: parameters along yarns stay exact, and crossings can be counted.
+/// Most yarns in one direction.
 const MOST: usize = 20_000;
+
+/// Most crossings: a state of that many fills 16 GiB.
+const MOST_CROSSINGS: usize = 20_000_000;
 
 impl Spec {
     /// Plain-woven cotton, ten yarns per centimetre, 0.2 kg/m². Yarns are of the paper's kind (14 N/m instead of its 6, 7.5 %), far weaker than
@@ -209,6 +212,10 @@ impl Spec {
             if !(2..=MOST).contains(&count) {
                 return fault(key, count.to_string(), "give 2 to 20000 yarns");
             }
+        }
+        if self.warps * self.wefts > MOST_CROSSINGS {
+            let value = format!("{} with {} wefts", self.warps, self.wefts);
+            return fault("warps", value, "at most twenty million crossings are possible");
         }
         let positive = [
             ("spacing", self.spacing),

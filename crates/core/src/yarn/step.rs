@@ -51,13 +51,17 @@ impl Woven {
         };
         let h = self.spec.step / f64::from(substeps);
         self.take_substep(h);
-        bodies.drive(self.time(), self.spec.step);
-        self.drive(bodies);
+        let time = self.time();
+        self.let_go(time);
         self.check()?;
         self.follow(h);
         self.find_couples(h);
         self.find_pairs();
         for k in 1..=substeps {
+            // Bodies move in substeps too: light ones that hang on stiff yarns would be thrown about by a step's worth of pull.
+            let now = time + h * f64::from(k - 1);
+            bodies.drive(now, h);
+            self.drive(bodies, now, h);
             self.predict(h);
             self.shear(h);
             match sweeps {
@@ -71,15 +75,15 @@ impl Woven {
             if k % EVERY == 0 || k == substeps {
                 self.keep_apart();
             }
-            self.meet_bodies(bodies, h * f64::from(k), h);
+            self.meet_bodies(bodies, h);
             self.velocities(h);
+            self.weigh(bodies, h, 1.0 / f64::from(substeps));
+            bodies.advance(h);
         }
         if sweeps.is_none() {
             self.take_tensions(substeps);
         }
         self.check()?;
-        self.weigh(bodies);
-        bodies.advance(self.spec.step);
         if let Some(body) = bodies.broken() {
             return Err(StepError::Body { step: self.step, time: self.time(), body });
         }

@@ -6,6 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 pub(super) const BODY: [u8; 4] = *b"BODY";
 /// Kind of the chunk that holds a topology.
 pub(super) const TOPO: [u8; 4] = *b"TOPO";
+/// Kind of the chunk that holds the yarns of a frame.
+pub(super) const YARN: [u8; 4] = *b"YARN";
 /// Kind of the chunk that closes a frame.
 pub(super) const FRAM: [u8; 4] = *b"FRAM";
 /// Bytes of a chunk before its payload.

@@ -17,6 +17,15 @@
 //! | strain, plastic | f32 per node, each | |
 //! | bodies | 7 f32 per body | position, rotation x y z w |
 //!
+//! | `YARN` | type | |
+//! |---|---|---|
+//! | spacing, thickness | f32, f32 | |
+//! | crossings of a warp, of a weft | u32, u32 | |
+//! | curve count, point count | u32, u32 | |
+//! | curves | 4 u32 per curve | 1 for a warp, else 0; number, first crossing, points |
+//! | points, velocities | 3 f32 per point, each | |
+//! | loose | u8 per point | 0 whole cloth, 1 connected, 2 slides, 3 free |
+//!
 //! | `BODY` | type | |
 //! |---|---|---|
 //! | body count | u32 | |
@@ -30,7 +39,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::frame::{BodyPose, BodySurface, Frame, Topology};
+use super::frame::{BodyPose, BodySurface, Curve, Frame, Topology, Yarns};
 use super::{CacheError, METRES_PER_UNIT, Result, UP_AXIS, VERSION};
 
 const MAGIC: [u8; 8] = *b"ripstop\0";
@@ -159,6 +168,38 @@ pub(super) fn put_frame(out: &mut Vec<u8>, frame: &Frame) {
     }
 }
 
+pub(super) fn put_yarns(out: &mut Vec<u8>, yarns: &Yarns) {
+    put_f32(out, &[yarns.spacing, yarns.thickness]);
+    put_u32(out, &yarns.crossings);
+    put_u32(out, &[yarns.curves.len() as u32, yarns.points.len() as u32]);
+    for curve in &yarns.curves {
+        put_u32(out, &[u32::from(curve.warp), curve.yarn, curve.first, curve.count]);
+    }
+    put_f32(out, yarns.points.as_flattened());
+    put_f32(out, yarns.velocities.as_flattened());
+    out.extend_from_slice(&yarns.loose);
+}
+
+/// `None` if the bytes don't add up.
+pub(super) fn get_yarns(payload: &[u8]) -> Option<Yarns> {
+    let mut bytes = Bytes(payload);
+    let [[spacing, thickness]] = bytes.array(1, f32::from_le_bytes)?.try_into().ok()?;
+    let crossings = [bytes.u32()?, bytes.u32()?];
+    let (curves, points) = (bytes.u32()? as usize, bytes.u32()? as usize);
+    let curve = |[warp, yarn, first, count]: [u32; 4]| Curve { warp: warp == 1, yarn, first, count };
+    let yarns = Yarns {
+        spacing,
+        thickness,
+        crossings,
+        curves: bytes.array(curves, u32::from_le_bytes)?.into_iter().map(curve).collect(),
+        points: bytes.array(points, f32::from_le_bytes)?,
+        velocities: bytes.array(points, f32::from_le_bytes)?,
+        loose: bytes.take(points)?.to_vec(),
+    };
+    let total: u64 = yarns.curves.iter().map(|curve| u64::from(curve.count)).sum();
+    (bytes.0.is_empty() && total == points as u64).then_some(yarns)
+}
+
 /// `None` if the bytes don't add up.
 pub(super) fn get_frame(payload: &[u8], topology: Arc<Topology>) -> Option<Frame> {
     let mut bytes = Bytes(payload);
@@ -177,6 +218,7 @@ pub(super) fn get_frame(payload: &[u8], topology: Arc<Topology>) -> Option<Frame
             .into_iter()
             .map(|[px, py, pz, x, y, z, w]| BodyPose { position: [px, py, pz], rotation: [x, y, z, w] })
             .collect(),
+        yarns: None,
     };
     bytes.0.is_empty().then_some(frame)
 }

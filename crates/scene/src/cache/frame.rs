@@ -91,6 +91,70 @@ impl BodySurface {
     }
 }
 
+/// The yarns of woven cloth, one curve after the other.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Yarns {
+    /// From yarn to yarn where the cloth is whole [m].
+    pub spacing: f32,
+    /// Distance of warp and weft where they cross [m].
+    pub thickness: f32,
+    /// Crossings of a whole warp, and of a whole weft.
+    pub crossings: [u32; 2],
+    /// The curves: yarns between cuts, warps first.
+    pub curves: Vec<Curve>,
+    /// Points of all curves [m].
+    pub points: Vec<[f32; 3]>,
+    /// Their velocities [m/s].
+    pub velocities: Vec<[f32; 3]>,
+    /// For every point what holds the yarns of its crossing together: 0 whole cloth, 1 connected, 2 a couple that slides, 3 nothing.
+    pub loose: Vec<u8>,
+}
+
+/// A yarn between two cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Curve {
+    /// A warp, else a weft.
+    pub warp: bool,
+    /// Number of the yarn among those of its kind; stays the same in all frames.
+    pub yarn: u32,
+    /// Crossing along the yarn that the first point is at.
+    pub first: u32,
+    /// Points.
+    pub count: u32,
+}
+
+impl Yarns {
+    /// Every curve with the numbers of its points.
+    pub fn ranges(&self) -> impl Iterator<Item = (&Curve, std::ops::Range<usize>)> + '_ {
+        self.curves.iter().scan(0, |start, curve| {
+            let from = *start;
+            *start += curve.count as usize;
+            Some((curve, from..*start))
+        })
+    }
+
+    /// Radius that they are drawn with [m]: they all but touch where they lie side by side.
+    pub fn radius(&self) -> f32 {
+        0.3 * self.spacing
+    }
+
+    /// Which ends of a curve are torn.
+    pub fn torn(&self, curve: &Curve) -> [bool; 2] {
+        let all = self.crossings[usize::from(!curve.warp)];
+        [curve.first > 0, curve.first + curve.count < all]
+    }
+
+    fn check(&self) -> Result<(), FrameFault> {
+        let points = self.curves.iter().map(|curve| curve.count as usize).sum();
+        same_size("points of yarns", self.points.len(), points)?;
+        same_size("velocities of yarns", self.velocities.len(), points)?;
+        same_size("loose", self.loose.len(), points)?;
+        finite("spacing and thickness", &[self.spacing, self.thickness], 1)?;
+        finite("points of yarns", self.points.as_flattened(), 3)?;
+        finite("velocities of yarns", self.velocities.as_flattened(), 3)
+    }
+}
+
 /// The state of the cloth at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
@@ -110,6 +174,8 @@ pub struct Frame {
     pub topology: Arc<Topology>,
     /// Where the rigid bodies are.
     pub bodies: Vec<BodyPose>,
+    /// The yarns, if the cloth is woven; nodes and faces are then its crossings and what is whole between them.
+    pub yarns: Option<Yarns>,
 }
 
 impl Frame {
@@ -134,7 +200,7 @@ impl Frame {
                 return Err(FrameFault::NotFinite { table: "bodies", id });
             }
         }
-        Ok(())
+        self.yarns.as_ref().map_or(Ok(()), Yarns::check)
     }
 }
 

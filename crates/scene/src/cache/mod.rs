@@ -18,13 +18,13 @@
 //!
 //! | chunk | type | |
 //! |---|---|---|
-//! | kind | 4 bytes | `BODY`, `TOPO` or `FRAM`; a reader skips kinds it doesn't know |
+//! | kind | 4 bytes | `BODY`, `TOPO`, `YARN` or `FRAM`; a reader skips kinds it doesn't know |
 //! | length | u64 | bytes of the payload |
 //! | check | u32 | CRC-32 of the payload |
 //! | head check | u32 | CRC-32 of the 16 bytes before it |
-//! | payload | | see `BODY`, `TOPO` and `FRAM` in `codec.rs` |
+//! | payload | | see the tables in `codec.rs` |
 //!
-//! `BODY` comes first, if there are rigid bodies, and only once. `FRAM` closes a frame. `TOPO` comes before it in the frames where the [`Topology`] changed, so a frame that is not
+//! `BODY` comes first, if there are rigid bodies, and only once. `FRAM` closes a frame. `TOPO` comes before it in the frames where the [`Topology`] changed, `YARN` in all frames of woven cloth, so a frame that is not
 //! closed is no frame, and a file cut anywhere is read up to its last whole one. Equal frames make equal bytes: a run
 //! that was resumed leaves the same file as one that was not.
 //!
@@ -50,6 +50,7 @@
 //!     plastic: vec![0.0; 3],
 //!     topology,
 //!     bodies: vec![],
+//!     yarns: None,
 //! })?;
 //!
 //! let mut reader = CacheReader::open(&path)?;
@@ -69,7 +70,7 @@ mod writer;
 pub use codec::CacheHeader;
 pub use error::CacheError;
 pub(crate) use error::advice;
-pub use frame::{BodyPose, BodySurface, Frame, FrameFault, Topology};
+pub use frame::{BodyPose, BodySurface, Curve, Frame, FrameFault, Topology, Yarns};
 pub use reader::{CacheReader, FrameEntry, Frames};
 pub use writer::CacheWriter;
 

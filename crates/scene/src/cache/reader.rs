@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::chunk::{self, BODY, Chunk, FRAM, HEAD, TOPO};
+use super::chunk::{self, BODY, Chunk, FRAM, HEAD, TOPO, YARN};
 use super::codec::{self, CacheHeader, FRAME_FIXED, FrameStart};
 use super::frame::{BodySurface, Frame, Topology};
 use super::{CacheError, Result};
@@ -23,6 +23,7 @@ pub struct FrameEntry {
     pub topology_changed: bool,
     topology: Chunk,
     frame: Chunk,
+    yarns: Option<Chunk>,
     /// Where the frame begins: the end of the one before.
     start: u64,
 }
@@ -43,12 +44,13 @@ impl Scan {
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let (header, header_end) = CacheHeader::read(file, path)?;
         let mut scan = Scan { header, entries: Vec::new(), bodies: None, header_end };
-        let (mut at, mut topology, mut changed) = (header_end, None, false);
+        let (mut at, mut topology, mut changed, mut yarns) = (header_end, None, false, None);
         while let Some(chunk) = chunk::at(file, at, limit).map_err(failed)? {
             at = chunk.end();
             match (chunk.kind, topology) {
                 (BODY, None) => (scan.bodies, scan.header_end) = (Some(chunk), at),
                 (TOPO, _) => (topology, changed) = (Some(chunk), true),
+                (YARN, _) => yarns = Some(chunk),
                 (FRAM, Some(topology)) if chunk.length >= FRAME_FIXED as u64 => {
                     file.seek(SeekFrom::Start(chunk.start + HEAD as u64)).map_err(failed)?;
                     let FrameStart { index, time, node_count, .. } = FrameStart::read(file).map_err(failed)?;
@@ -59,6 +61,7 @@ impl Scan {
                         topology_changed: std::mem::take(&mut changed),
                         topology,
                         frame: chunk,
+                        yarns: yarns.take(),
                         start: scan.end(),
                     });
                 }
@@ -79,7 +82,8 @@ impl Scan {
     fn drop_unsound_tail(&mut self, file: &mut File) -> std::io::Result<()> {
         while let Some(last) = self.entries.last() {
             let topology_sound = last.topology.start < last.start || last.topology.payload(file)?.is_some();
-            if topology_sound && last.frame.payload(file)?.is_some() {
+            let yarns_sound = last.yarns.is_none_or(|yarns| matches!(yarns.payload(file), Ok(Some(_))));
+            if topology_sound && yarns_sound && last.frame.payload(file)?.is_some() {
                 break;
             }
             self.entries.pop();
@@ -153,7 +157,17 @@ impl CacheReader {
             let what = format!("it has {} nodes, its topology {}", entry.node_count, topology.node_count());
             return Err(self.damaged(record, what));
         }
-        codec::get_frame(&payload, topology).ok_or_else(|| self.damaged(record, "its tables don't add up".into()))
+        let yarns = match entry.yarns {
+            None => None,
+            Some(chunk) => {
+                let payload = self.payload(record, chunk)?;
+                let yarns = codec::get_yarns(&payload);
+                Some(yarns.ok_or_else(|| self.damaged(record, "its yarns don't add up".into()))?)
+            }
+        };
+        let frame = codec::get_frame(&payload, topology);
+        let frame = frame.ok_or_else(|| self.damaged(record, "its tables don't add up".into()))?;
+        Ok(Frame { yarns, ..frame })
     }
 
     /// Reads the topology of the frame at a place in the file. Frames between two changes share it.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{BodyPose, BodySurface, CacheHeader, CacheWriter, Frame, Topology};
+use super::{BodyPose, BodySurface, CacheHeader, CacheWriter, Curve, Frame, Topology, Yarns};
 
 /// A folder that goes away with the first value, and a cache in it.
 pub fn place() -> (tempfile::TempDir, PathBuf) {
@@ -53,9 +53,24 @@ pub fn frames(seed: u64, count: u32) -> Vec<Frame> {
                 plastic: (0..nodes).map(|_| random.float()).collect(),
                 topology: topology.clone(),
                 bodies: vec![BodyPose { position: [0.0, random.float(), 0.0], rotation: [0.0, 0.6, 0.0, 0.8] }],
+                yarns: seed.is_multiple_of(2).then(|| yarns(&mut random)),
             }
         })
         .collect()
+}
+
+/// A warp in two parts and a weft.
+fn yarns(random: &mut Random) -> Yarns {
+    let curve = |warp, yarn, first, count| Curve { warp, yarn, first, count };
+    Yarns {
+        spacing: 1e-3,
+        thickness: 2e-4,
+        crossings: [7, 3],
+        curves: vec![curve(true, 1, 0, 2), curve(true, 1, 4, 3), curve(false, 0, 0, 3)],
+        points: (0..8).map(|_| [(); 3].map(|()| random.float())).collect(),
+        velocities: (0..8).map(|_| [(); 3].map(|()| random.float())).collect(),
+        loose: vec![0, 1, 2, 3, 0, 0, 2, 2],
+    }
 }
 
 /// The body of all samples: a tetrahedron.

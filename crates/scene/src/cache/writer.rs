@@ -5,7 +5,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::chunk::{self, BODY, FRAM, TOPO};
+use super::chunk::{self, BODY, FRAM, TOPO, YARN};
 use super::codec::{self, CacheHeader};
 use super::frame::{BodySurface, Frame, FrameFault, Topology};
 use super::reader::{CacheReader, Scan};
@@ -144,6 +144,11 @@ impl CacheWriter {
         if topology_changed {
             chunk::open(&mut self.buffer, TOPO);
             codec::put_topology(&mut self.buffer, &frame.topology);
+            bytes += self.write_chunk()?;
+        }
+        if let Some(yarns) = &frame.yarns {
+            chunk::open(&mut self.buffer, YARN);
+            codec::put_yarns(&mut self.buffer, yarns);
             bytes += self.write_chunk()?;
         }
         chunk::open(&mut self.buffer, FRAM);

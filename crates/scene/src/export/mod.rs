@@ -17,6 +17,7 @@ mod ply;
 mod sequence;
 mod usda;
 mod usda_bodies;
+mod usda_yarns;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@
 //! | `primvars:st` | where it changes | per corner, material coordinates [m] |
 //! | `primvars:parent` | where it changes | per node: the node it was split from |
 //!
-//! A time code is a frame's number. Rigid bodies are meshes below `bodies`, moved by their transform.
+//! A time code is a frame's number. Yarns of woven cloth are curves beside the mesh (`usda_yarns.rs`). Rigid bodies are meshes below `bodies`, moved by their transform.
 //!
 //! # Between two frames
 //!
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use super::beside::Beside;
 use super::number::{put_f32, put_row, put_u32};
-use super::{Progress, Result, not_empty, usda_bodies};
+use super::{Progress, Result, not_empty, usda_bodies, usda_yarns};
 use crate::cache::{CacheReader, Frame, METRES_PER_UNIT, Topology, UP_AXIS};
 
 /// Times the cache is read from start to end: in USD text all samples of one attribute stand together.
@@ -36,7 +36,8 @@ const PASSES: usize = 4;
 pub fn usda(reader: &mut CacheReader, path: impl AsRef<Path>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
     not_empty(reader)?;
     let file = Beside::create(path.as_ref())?;
-    let total = PASSES * reader.frame_count();
+    let woven = reader.frame(0)?.yarns.is_some();
+    let total = (PASSES + if woven { usda_yarns::PASSES } else { 0 }) * reader.frame_count();
     let bodies = reader.bodies()?;
     let mut stage = Stage { reader, file, progress, done: 0, total };
     stage.open();
@@ -56,6 +57,9 @@ pub fn usda(reader: &mut CacheReader, path: impl AsRef<Path>, progress: &mut dyn
     let plastic = Attribute { declaration: "float[] primvars:plastic", interpolation: Some("vertex") };
     stage.per_frame(&plastic, |frame, file| scalars(file, &frame.plastic))?;
     stage.text("    }\n");
+    if woven {
+        usda_yarns::prim(&mut stage)?;
+    }
     usda_bodies::prims(&mut stage.file, &bodies, &poses)?;
     stage.text("}\n");
     let Stage { file, progress, done, total, .. } = stage;
@@ -65,9 +69,9 @@ pub fn usda(reader: &mut CacheReader, path: impl AsRef<Path>, progress: &mut dyn
 }
 
 /// An attribute's type and name, and how it lies on the mesh if it is a primvar.
-struct Attribute {
-    declaration: &'static str,
-    interpolation: Option<&'static str>,
+pub(super) struct Attribute {
+    pub declaration: &'static str,
+    pub interpolation: Option<&'static str>,
 }
 
 impl Attribute {
@@ -91,8 +95,8 @@ enum Then {
 }
 
 /// The file being written and the cache it is written from.
-struct Stage<'a> {
-    reader: &'a mut CacheReader,
+pub(super) struct Stage<'a> {
+    pub reader: &'a mut CacheReader,
     file: Beside,
     progress: &'a mut dyn FnMut(Progress),
     done: usize,
@@ -100,7 +104,7 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         self.file.out.extend_from_slice(text.as_bytes());
     }
 
@@ -175,7 +179,21 @@ def Xform "cloth" (
     }
 
     /// An attribute with a sample on every frame.
-    fn per_frame(
+    pub fn per_frame(
+        &mut self,
+        attribute: &Attribute,
+        mut put: impl FnMut(&Frame, &mut Beside) -> Result<()>,
+    ) -> Result<()> {
+        self.frames(attribute, |frame, file| {
+            sample(file, frame.index);
+            put(frame, file)?;
+            file.out.extend_from_slice(b",\n");
+            Ok(())
+        })
+    }
+
+    /// An attribute whose samples `put` writes, frame by frame.
+    pub fn frames(
         &mut self,
         attribute: &Attribute,
         mut put: impl FnMut(&Frame, &mut Beside) -> Result<()>,
@@ -183,10 +201,7 @@ def Xform "cloth" (
         self.samples(attribute);
         for frame in self.reader.frames() {
             (self.progress)(Progress { done: self.done, total: self.total });
-            let frame = frame?;
-            sample(&mut self.file, frame.index);
-            put(&frame, &mut self.file)?;
-            self.file.out.extend_from_slice(b",\n");
+            put(&frame?, &mut self.file)?;
             self.done += 1;
         }
         self.text("        }\n");
@@ -239,7 +254,7 @@ def Xform "cloth" (
         Ok(())
     }
 
-    fn extents(&mut self, extents: &[(u32, [[f32; 3]; 2])]) {
+    pub fn extents(&mut self, extents: &[(u32, [[f32; 3]; 2])]) {
         self.samples(&Attribute { declaration: "float3[] extent", interpolation: None });
         for (index, corners) in extents {
             sample(&mut self.file, *index);

@@ -1,0 +1,118 @@
+//! What a run steps and watches: a sheet ([`sheet`]) or woven cloth ([`woven`]). Everything after the step (tallies, frames, statistics,
+//! expectations, checkpoints) sees only this.
+
+mod sheet;
+mod woven;
+
+pub use woven::Weaving;
+
+use crate::cache::{Frame, Topology};
+use crate::tally::{Moment, Start, Torn};
+use ripstop::contact::Report;
+use ripstop::{Bodies, Simulation, Snapshot, SnapshotRef, StepError, Vec3, Watch, yarn};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Why a step could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// Of a sheet.
+    #[error(transparent)]
+    Sheet(#[from] StepError),
+    /// Of woven cloth.
+    #[error(transparent)]
+    Woven(#[from] yarn::StepError),
+}
+
+/// The state of either, as a checkpoint keeps it.
+#[derive(Clone, Deserialize)]
+pub enum State {
+    /// Of a sheet.
+    Sheet(Box<Snapshot>),
+    /// Of woven cloth.
+    Woven(Box<woven::WovenState>),
+}
+
+/// A [`State`] in writing, without a copy.
+#[derive(Serialize)]
+pub enum StateRef<'a> {
+    /// Of a sheet.
+    Sheet(SnapshotRef<'a>),
+    /// Of woven cloth.
+    Woven(woven::WovenRef<'a>),
+}
+
+/// How hard a step was.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Effort {
+    /// What was left when the integrator's rounds ended early, as a share of what there was.
+    pub residual: Option<f64>,
+    /// What contact did.
+    pub contact: Report,
+}
+
+/// Something that moves and tears.
+pub trait Engine {
+    /// Advances by one step.
+    fn step(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError>;
+    /// Brings what is only known at frames up to date: loads of grips.
+    fn weigh(&mut self) {}
+    /// Time [s].
+    fn time(&self) -> f64;
+    /// Steps taken.
+    fn step_count(&self) -> u64;
+    /// Length of a step [s].
+    fn step_length(&self) -> f64;
+    /// Largest stable step [s]; infinite if every step is.
+    fn stable_step(&self) -> f64;
+    /// Equal for states that agree in every bit.
+    fn state_hash(&self) -> u64;
+    /// Rigid bodies.
+    fn bodies(&self) -> &Bodies;
+    /// Counts of it as it is now.
+    fn counts(&self) -> Start;
+    /// Material areas of its pieces [m²], largest first.
+    fn piece_areas(&self) -> Vec<f64>;
+    /// What was torn in the last step, and the line that tells of each.
+    fn torn(&self) -> Vec<(Torn, serde_json::Value)>;
+    /// Torn so far.
+    fn tear_count(&self) -> u64;
+    /// How hard the last step was.
+    fn effort(&self) -> Effort {
+        Effort::default()
+    }
+    /// Largest strain now.
+    fn largest_strain(&self) -> f64;
+    /// What tallies keep of a frame.
+    fn moment(&self, start: &Start) -> Moment;
+    /// Energies [J].
+    fn energies(&self) -> Vec<(&'static str, f64)>;
+    /// Names of grips, what pulls each [N] and how far it has moved [m].
+    fn grips(&self) -> Vec<(&str, Vec3, Vec3)>;
+    /// Counts of its own kind, for statistics.
+    fn own_counts(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+    /// Root mean square of its speed [m/s].
+    fn speed(&self) -> f64;
+    /// Pairs that have passed through each other, of the cloth with itself and with bodies.
+    fn crossings(&self) -> usize;
+    /// A frame for the cache; `last` is the topology of the one before.
+    fn frame(&self, index: u32, last: Option<&Arc<Topology>>) -> Frame;
+    /// Its state.
+    fn state(&self) -> StateRef<'_>;
+    /// Goes on from a state of the same scene; false if it is of another kind.
+    fn restore(&mut self, state: State) -> bool;
+    /// The sheet itself, if it is one.
+    fn into_sheet(self: Box<Self>) -> Option<Simulation> {
+        None
+    }
+    /// The sheet, if it is one.
+    fn sheet(&self) -> Option<&Simulation> {
+        None
+    }
+    /// The woven cloth, if it is one.
+    fn woven(&self) -> Option<&Weaving> {
+        None
+    }
+}

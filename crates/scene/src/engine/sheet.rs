@@ -1,0 +1,217 @@
+//! A sheet: triangles that part along edges.
+
+use super::{Effort, Engine, EngineError, State, StateRef};
+use crate::body;
+use crate::cache::{Frame, Topology};
+use crate::tally::{Moment, Start, Torn, middle, plastic_strains, waist};
+use ripstop::contact::crossing::Crossings;
+use ripstop::mesh::{Id, pieces};
+use ripstop::tear::{Cause, Event, SeamReason};
+use ripstop::{Bodies, Simulation, Vec3, Watch};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+impl Engine for Simulation {
+    fn step(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        Ok(self.step_watched(watch)?)
+    }
+
+    fn weigh(&mut self) {
+        self.weigh_grips();
+    }
+
+    fn time(&self) -> f64 {
+        self.time()
+    }
+
+    fn step_count(&self) -> u64 {
+        self.step_count()
+    }
+
+    fn step_length(&self) -> f64 {
+        self.step_length()
+    }
+
+    fn stable_step(&self) -> f64 {
+        self.stable_step()
+    }
+
+    fn state_hash(&self) -> u64 {
+        self.state_hash()
+    }
+
+    fn bodies(&self) -> &Bodies {
+        self.bodies()
+    }
+
+    fn counts(&self) -> Start {
+        let cloth = self.cloth();
+        let mesh = &cloth.mesh;
+        let held = mesh.nodes().filter(|&n| cloth.is_held(n)).map(|n| cloth.x[n].y);
+        Start {
+            nodes: mesh.node_count(),
+            edges: mesh.edge_count(),
+            faces: mesh.face_count(),
+            pieces: pieces(mesh).areas.len(),
+            area: mesh.area(),
+            spacing: cloth.mean_edge(),
+            hold_height: held.fold(f64::MIN, f64::max),
+            middle: middle(cloth),
+        }
+    }
+
+    fn piece_areas(&self) -> Vec<f64> {
+        pieces(&self.cloth().mesh).areas
+    }
+
+    fn torn(&self) -> Vec<(Torn, Value)> {
+        self.events().iter().map(|event| (torn(event), line(self, event))).collect()
+    }
+
+    fn tear_count(&self) -> u64 {
+        self.tear_count()
+    }
+
+    fn effort(&self) -> Effort {
+        Effort { residual: self.unfinished().map(|u| u.residual), contact: self.contacts().report() }
+    }
+
+    fn largest_strain(&self) -> f64 {
+        let cloth = self.cloth();
+        cloth.mesh.edges().map(|e| cloth.total_strain(e)).fold(0.0, f64::max)
+    }
+
+    fn moment(&self, start: &Start) -> Moment {
+        let (cloth, time) = (self.cloth(), self.time());
+        Moment {
+            time,
+            lowest: cloth.x.iter().map(|x| x.y).fold(f64::MAX, f64::min),
+            waist: waist(cloth, start.spacing),
+            loads: self.grips().iter().map(|g| g.load).collect(),
+            shifts: self.grips().iter().map(|g| g.key(time).shift).collect(),
+        }
+    }
+
+    fn energies(&self) -> Vec<(&'static str, f64)> {
+        self.energies()
+    }
+
+    fn grips(&self) -> Vec<(&str, Vec3, Vec3)> {
+        let time = self.time();
+        self.grips().iter().map(|g| (g.name.as_str(), g.load, g.key(time).shift)).collect()
+    }
+
+    fn speed(&self) -> f64 {
+        let cloth = self.cloth();
+        (2.0 * cloth.kinetic_energy() / cloth.mass.iter().sum::<f64>()).sqrt()
+    }
+
+    fn crossings(&self) -> usize {
+        Crossings::of(self.cloth(), self.bodies()).count()
+    }
+
+    /// Numbers as other programs want them. Strain of a node is the largest of its edges.
+    fn frame(&self, index: u32, last: Option<&Arc<Topology>>) -> Frame {
+        let cloth = self.cloth();
+        let mesh = &cloth.mesh;
+        let (mut strain, mut plastic) = (vec![0f32; mesh.node_count()], vec![0f32; mesh.node_count()]);
+        for (e, flow) in mesh.edges().zip(plastic_strains(cloth)) {
+            for n in mesh.edge_nodes(e) {
+                let i = n.index();
+                strain[i] = strain[i].max(cloth.total_strain(e) as f32);
+                plastic[i] = plastic[i].max(flow as f32);
+            }
+        }
+        let single = |column: &[Vec3]| column.iter().map(|p| p.as_vec3().to_array()).collect();
+        let topology = topology(self);
+        let topology = last.filter(|last| ***last == topology).cloned().unwrap_or_else(|| Arc::new(topology));
+        Frame {
+            index,
+            time: self.time(),
+            points: single(&cloth.x),
+            velocities: single(&cloth.v),
+            strain,
+            plastic,
+            topology,
+            bodies: body::poses(self.bodies()),
+            yarns: None,
+        }
+    }
+
+    fn state(&self) -> StateRef<'_> {
+        StateRef::Sheet(self.snapshot())
+    }
+
+    fn restore(&mut self, state: State) -> bool {
+        let State::Sheet(snapshot) = state else { return false };
+        self.restore(*snapshot);
+        true
+    }
+
+    fn into_sheet(self: Box<Self>) -> Option<Simulation> {
+        Some(*self)
+    }
+
+    fn sheet(&self) -> Option<&Simulation> {
+        Some(self)
+    }
+}
+
+fn topology(simulation: &Simulation) -> Topology {
+    let cloth = simulation.cloth();
+    let mesh = &cloth.mesh;
+    Topology {
+        faces: mesh.faces().map(|f| mesh.face_nodes(f).map(|n| n.0)).collect(),
+        corner_uv: mesh.faces().map(|f| mesh.face_uv(f).map(|p| p.as_vec2().to_array())).collect(),
+        torn: mesh.faces().map(|f| f.corners().map(|c| cloth.torn[mesh.edge(c)])).collect(),
+        parent: cloth.parent.iter().map(|n| n.0).collect(),
+        held: mesh.nodes().map(|n| cloth.is_held(n)).collect(),
+    }
+}
+
+fn torn(e: &Event) -> Torn {
+    Torn {
+        time: e.time,
+        node: e.node.0,
+        uv: e.uv,
+        place: e.place,
+        direction: e.direction,
+        angle: e.angle,
+        length: e.length,
+        seam: e.seam,
+        cut: if let Cause::Cut { body } = e.cause { Some(body) } else { None },
+    }
+}
+
+fn line(simulation: &Simulation, event: &Event) -> Value {
+    let cause = match event.cause {
+        Cause::Load { criterion } => criterion,
+        Cause::Hand => "hand",
+        Cause::Cut { .. } => "cut",
+        Cause::Seam { reason: SeamReason::Load, .. } => "seam",
+        Cause::Seam { reason: SeamReason::Time, .. } => "seam_opens_at",
+        Cause::Seam { reason: SeamReason::Unpick, .. } => "seam_unpick",
+    };
+    let mut line = json!({
+        "time": event.time,
+        "step": event.step,
+        "edge": event.edge.0,
+        "lip": event.lip.0,
+        "node": event.node.0,
+        "uv": event.uv.to_array(),
+        "place": event.place.to_array(),
+        "direction": event.angle.to_degrees(),
+        "length": event.length,
+        "ratio": event.ratio.is_finite().then_some(event.ratio),
+        "cause": cause,
+    });
+    if let Some(seam) = event.seam.and_then(|seam| simulation.cloth().seams.iter().nth(seam as usize)) {
+        line["seam"] = seam.name.as_str().into();
+    }
+    if let Cause::Cut { body } = event.cause
+        && let Some(body) = simulation.bodies().get(body as usize)
+    {
+        line["body"] = body.name.as_str().into();
+    }
+    line
+}

@@ -1,0 +1,324 @@
+//! Woven cloth: yarns that break. Frames carry all yarns as curves, and beside them the sheet as far as it is whole: the triangles of the grid
+//! of crossings whose sides aren't cut and whose crossings hold, each crossing at the middle of its yarns.
+
+use super::{Engine, EngineError, State, StateRef};
+use crate::body;
+use crate::cache::{Curve, Frame, Topology, Yarns};
+use crate::tally::{Moment, Start, Torn};
+use ripstop::body::BodiesState;
+use ripstop::grip::Key;
+use ripstop::mesh::{Id, Mesh};
+use ripstop::yarn::{By, Cut, Family, Hold, Kind, Woven};
+use ripstop::{Bodies, Stage, Vec2, Vec3, Watch};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Woven cloth with its bodies.
+pub struct Weaving {
+    /// The cloth.
+    pub woven: Woven,
+    bodies: Bodies,
+    /// The grid of crossings as triangles.
+    grid: Mesh,
+    /// Yarns cut in the last step.
+    last: Vec<Cut>,
+}
+
+/// Its state, as read from a checkpoint.
+#[derive(Clone, Deserialize)]
+pub struct WovenState {
+    woven: Woven,
+    bodies: BodiesState,
+}
+
+/// The same, to be written.
+#[derive(Serialize)]
+pub struct WovenRef<'a> {
+    woven: &'a Woven,
+    bodies: &'a Bodies,
+}
+
+impl Weaving {
+    /// A cloth among bodies; `grid` has a node for every crossing, in their order.
+    pub fn new(woven: Woven, bodies: Bodies, grid: Mesh) -> Self {
+        Self { woven, bodies, grid, last: Vec::new() }
+    }
+
+    /// Middle of the yarns of a crossing, of what `of` tells of each.
+    fn both(&self, of: impl Fn(Family) -> Vec3) -> Vec3 {
+        (of(Family::Warp) + of(Family::Weft)) * 0.5
+    }
+
+    fn place(&self, crossing: usize) -> Vec3 {
+        self.both(|family| self.woven.position(family, crossing))
+    }
+
+    /// Is the spring from a crossing along a family's yarn there?
+    fn live(&self, family: Family, crossing: usize) -> bool {
+        self.woven.springs(family).stiffness[crossing] > 0.0
+    }
+
+    /// Is what joins two neighbours on the grid there? Diagonals always are.
+    fn joined(&self, a: usize, b: usize) -> bool {
+        let (low, warps) = (a.min(b), self.woven.spec().warps);
+        match a.max(b) - low {
+            1 => self.live(Family::Weft, low),
+            step if step == warps => self.live(Family::Warp, low),
+            _ => true,
+        }
+    }
+
+    fn topology(&self) -> Topology {
+        let grid = &self.grid;
+        let holds = |n: usize| self.woven.kind(n) != Kind::Disconnected;
+        let whole: Vec<bool> = grid
+            .faces()
+            .map(|f| {
+                let [a, b, c] = grid.face_nodes(f).map(|n| n.index());
+                [a, b, c].into_iter().all(holds) && self.joined(a, b) && self.joined(b, c) && self.joined(c, a)
+            })
+            .collect();
+        let there = || grid.faces().filter(|f| whole[f.index()]);
+        let lip = |c| grid.twin(c).is_some_and(|twin| !whole[twin.face().index()]);
+        let mut held = vec![false; self.woven.crossings()];
+        // What bodies hold is seen by the bodies.
+        let by_grip = |hold: &&Hold| !hold.is_released() && matches!(hold.by, By::Keys(_));
+        for hold in self.woven.holds().iter().filter(by_grip) {
+            hold.crossings().for_each(|c| held[c] = true);
+        }
+        Topology {
+            faces: there().map(|f| grid.face_nodes(f).map(|n| n.0)).collect(),
+            corner_uv: there().map(|f| grid.face_uv(f).map(|p| p.as_vec2().to_array())).collect(),
+            torn: there().map(|f| f.corners().map(lip)).collect(),
+            parent: (0..self.woven.crossings() as u32).collect(),
+            held,
+        }
+    }
+
+    /// All yarns; lone points, cut off on both sides, aren't drawn.
+    fn yarns(&self) -> Yarns {
+        let spec = self.woven.spec();
+        let mut yarns = Yarns {
+            spacing: spec.spacing as f32,
+            thickness: spec.thickness as f32,
+            crossings: [spec.wefts as u32, spec.warps as u32],
+            ..Yarns::default()
+        };
+        for run in self.woven.runs().into_iter().filter(|run| run.points.len() > 1) {
+            let (warp, yarn, first) = (run.family == Family::Warp, run.yarn, run.first);
+            let crossing = |s: usize| if warp { self.woven.crossing(yarn, s) } else { self.woven.crossing(s, yarn) };
+            yarns.curves.push(Curve { warp, yarn: yarn as u32, first: first as u32, count: run.points.len() as u32 });
+            yarns.points.extend(run.points.iter().map(|p| p.as_vec3().to_array()));
+            let velocity = |s: usize| self.woven.velocity(run.family, crossing(s)).as_vec3().to_array();
+            yarns.velocities.extend((first..first + run.points.len()).map(velocity));
+            yarns.loose.extend(run.kinds.iter().map(|kind| *kind as u8));
+        }
+        yarns
+    }
+
+    fn torn(&self, cut: &Cut) -> (Torn, Value) {
+        let (woven, spec) = (&self.woven, self.woven.spec());
+        let warp = cut.family == Family::Warp;
+        let (i, j) = if warp { (cut.yarn, cut.segment) } else { (cut.segment, cut.yarn) };
+        let half = |along: bool| if along { 0.5 } else { 0.0 };
+        let uv = Vec2::new(i as f64 + half(!warp), j as f64 + half(warp)) * spec.spacing;
+        let node = woven.crossing(i, j);
+        // The cloth parts along the other family.
+        let (other, stride) = if warp { (Family::Weft, 1) } else { (Family::Warp, spec.warps) };
+        let last = if warp { i + 1 == spec.warps } else { j + 1 == spec.wefts };
+        let (a, b) = if last { (node - stride, node) } else { (node, node + stride) };
+        let direction = (woven.position(other, b) - woven.position(other, a)).normalize_or_zero();
+        let angle = if warp { 0.0 } else { std::f64::consts::FRAC_PI_2 };
+        let torn = Torn {
+            time: cut.time,
+            node: node as u32,
+            uv,
+            place: cut.place,
+            direction,
+            angle,
+            length: spec.spacing,
+            seam: None,
+            cut: None,
+        };
+        let line = json!({
+            "time": cut.time,
+            "yarn": if warp { "warp" } else { "weft" },
+            "number": cut.yarn,
+            "segment": cut.segment,
+            "node": node,
+            "uv": uv.to_array(),
+            "place": cut.place.to_array(),
+            "direction": angle.to_degrees(),
+            "length": spec.spacing,
+            "ratio": cut.ratio.is_finite().then_some(cut.ratio),
+            "cause": "yarn_tension",
+        });
+        (torn, line)
+    }
+}
+
+/// How far a hold has moved by its keyframes [m].
+fn shift(hold: &Hold, time: f64) -> Vec3 {
+    match &hold.by {
+        By::Keys(keys) => Key::at(keys, time).shift,
+        By::Body(_) => Vec3::ZERO,
+    }
+}
+
+impl Engine for Weaving {
+    fn step(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        watch.enter(Stage::Integrate);
+        self.woven.step(&mut self.bodies)?;
+        self.last = self.woven.take_events();
+        Ok(())
+    }
+
+    fn time(&self) -> f64 {
+        self.woven.time()
+    }
+
+    fn step_count(&self) -> u64 {
+        self.woven.step_count()
+    }
+
+    fn step_length(&self) -> f64 {
+        self.woven.spec().step
+    }
+
+    fn stable_step(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn state_hash(&self) -> u64 {
+        let mut print = ripstop::math::Fingerprint::default();
+        print.word(self.woven.fingerprint());
+        self.bodies.fingerprint(&mut print);
+        print.value()
+    }
+
+    fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+
+    fn counts(&self) -> Start {
+        let (woven, spec) = (&self.woven, self.woven.spec());
+        let count = woven.crossings();
+        let springs = |family| (0..count).filter(|&c| self.live(family, c)).count();
+        let held = woven.holds().iter().filter(|hold| !hold.is_released()).flat_map(Hold::crossings);
+        let (mass, middle) = (0..count).fold((0.0, Vec3::ZERO), |(mass, sum), c| {
+            let m = spec.node_mass();
+            (mass + m, sum + self.place(c) * m)
+        });
+        Start {
+            nodes: count,
+            edges: springs(Family::Warp) + springs(Family::Weft),
+            faces: self.grid.face_count(),
+            pieces: woven.piece_sizes().len(),
+            area: count as f64 * spec.spacing * spec.spacing,
+            spacing: spec.spacing,
+            hold_height: held.map(|c| self.place(c).y).fold(f64::MIN, f64::max),
+            middle: middle / mass,
+        }
+    }
+
+    fn piece_areas(&self) -> Vec<f64> {
+        // A crossing's two particles stand for half of its area each.
+        let half = 0.5 * self.woven.spec().spacing * self.woven.spec().spacing;
+        self.woven.piece_sizes().into_iter().map(|size| size as f64 * half).collect()
+    }
+
+    fn torn(&self) -> Vec<(Torn, Value)> {
+        self.last.iter().map(|cut| self.torn(cut)).collect()
+    }
+
+    fn tear_count(&self) -> u64 {
+        self.woven.cut_count()
+    }
+
+    fn largest_strain(&self) -> f64 {
+        self.woven.largest_strain()
+    }
+
+    fn moment(&self, _: &Start) -> Moment {
+        let (woven, time) = (&self.woven, self.time());
+        let low = |family| (0..woven.crossings()).map(|c| woven.position(family, c).y).fold(f64::MAX, f64::min);
+        Moment {
+            time,
+            lowest: low(Family::Warp).min(low(Family::Weft)),
+            waist: f64::NAN,
+            loads: woven.holds().iter().map(|hold| hold.load).collect(),
+            shifts: woven.holds().iter().map(|hold| shift(hold, time)).collect(),
+        }
+    }
+
+    fn energies(&self) -> Vec<(&'static str, f64)> {
+        vec![("kinetic", self.woven.kinetic_energy())]
+    }
+
+    fn grips(&self) -> Vec<(&str, Vec3, Vec3)> {
+        let time = self.time();
+        self.woven.holds().iter().map(|hold| (hold.name.as_str(), hold.load, shift(hold, time))).collect()
+    }
+
+    fn own_counts(&self) -> Vec<(&'static str, f64)> {
+        let counts = self.woven.counts();
+        [("couples", counts.couples), ("disconnected", counts.disconnected), ("torn_yarns", counts.torn_yarns)]
+            .map(|(name, count)| (name, count as f64))
+            .to_vec()
+    }
+
+    fn speed(&self) -> f64 {
+        let mass = self.woven.crossings() as f64 * self.woven.spec().node_mass();
+        (2.0 * self.woven.kinetic_energy() / mass).sqrt()
+    }
+
+    fn crossings(&self) -> usize {
+        0
+    }
+
+    /// Strain of a node is the largest of the springs at its crossing.
+    fn frame(&self, index: u32, last: Option<&Arc<Topology>>) -> Frame {
+        let woven = &self.woven;
+        let count = woven.crossings();
+        let mut strain = vec![0f32; count];
+        for (family, stride) in [(Family::Warp, woven.spec().warps), (Family::Weft, 1)] {
+            for c in (0..count).filter(|&c| self.live(family, c)) {
+                let length = woven.position(family, c).distance(woven.position(family, c + stride));
+                let most = (length / woven.springs(family).rest[c] - 1.0) as f32;
+                for n in [c, c + stride] {
+                    strain[n] = strain[n].max(most);
+                }
+            }
+        }
+        let topology = self.topology();
+        let topology = last.filter(|last| ***last == topology).cloned().unwrap_or_else(|| Arc::new(topology));
+        let single = |v: Vec3| v.as_vec3().to_array();
+        Frame {
+            index,
+            time: self.time(),
+            points: (0..count).map(|c| single(self.place(c))).collect(),
+            velocities: (0..count).map(|c| single(self.both(|family| woven.velocity(family, c)))).collect(),
+            strain,
+            plastic: vec![0.0; count],
+            topology,
+            bodies: body::poses(&self.bodies),
+            yarns: Some(self.yarns()),
+        }
+    }
+
+    fn state(&self) -> StateRef<'_> {
+        StateRef::Woven(WovenRef { woven: &self.woven, bodies: &self.bodies })
+    }
+
+    fn restore(&mut self, state: State) -> bool {
+        let State::Woven(state) = state else { return false };
+        let WovenState { woven, bodies } = *state;
+        self.woven = woven;
+        self.bodies.restore(bodies)
+    }
+
+    fn woven(&self) -> Option<&Weaving> {
+        Some(self)
+    }
+}
