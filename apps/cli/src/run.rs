@@ -178,6 +178,9 @@ struct Row {
     cost: Option<f64>,
     tears: Option<usize>,
     first_tear: Option<f64>,
+    /// Mean direction of what was torn, from weft [degrees].
+    direction: Option<f64>,
+    largest_load: Option<f64>,
     largest_strain: Option<f64>,
     state_hash: Option<String>,
     failed: Option<String>,
@@ -192,6 +195,8 @@ impl Row {
             cost: Some(1.0 / summary.real_time_ratio),
             tears: Some(summary.tears),
             first_tear: summary.first_tear.as_ref().map(|first| first.time),
+            direction: summary.torn_direction,
+            largest_load: Some(summary.largest_load),
             largest_strain: Some(summary.largest_strain),
             state_hash: Some(summary.state_hash.clone()),
             failed: None,
@@ -207,6 +212,8 @@ impl Row {
             cost: none,
             tears: None,
             first_tear: none,
+            direction: none,
+            largest_load: none,
             largest_strain: none,
             state_hash: None,
             failed: Some(cause),
@@ -216,8 +223,8 @@ impl Row {
     fn table(rows: &[Self]) -> String {
         let width = rows.iter().map(|row| row.variant.len()).max().unwrap_or(0).max(7);
         let mut text = format!(
-            "{:width$}  {:>9}  {:>11}  {:>8}  {:>6}  {:>10}  {:>8}",
-            "variant", "step", "stable up to", "s per s", "tears", "first tear", "strain"
+            "{:width$}  {:>9}  {:>11}  {:>8}  {:>6}  {:>10}  {:>7}  {:>9}  {:>8}",
+            "variant", "step", "stable up to", "s per s", "tears", "first tear", "along", "load", "strain"
         );
         for row in rows {
             if let Some(cause) = &row.failed {
@@ -226,13 +233,15 @@ impl Row {
             }
             let seconds = |value: Option<f64>| value.map_or("any".into(), |s| format!("{s:.1e} s"));
             text += &format!(
-                "\n{:width$}  {:>9}  {:>12}  {:>8}  {:>6}  {:>10}  {:>8}",
+                "\n{:width$}  {:>9}  {:>12}  {:>8}  {:>6}  {:>10}  {:>7}  {:>9}  {:>8}",
                 row.variant,
                 seconds(row.step),
                 seconds(row.stable_step),
                 row.cost.map_or(String::new(), |c| format!("{c:.3}")),
                 row.tears.map_or(String::new(), |n| n.to_string()),
                 row.first_tear.map_or("-".into(), |t| format!("{t:.3} s")),
+                row.direction.map_or("-".into(), |angle| format!("{angle:.0}°")),
+                row.largest_load.map_or(String::new(), |load| format!("{load:.2e} N")),
                 row.largest_strain.map_or(String::new(), |s| format!("{:.2} %", 100.0 * s)),
             );
         }

@@ -67,6 +67,11 @@ fn bartels() {
 }
 
 #[test]
+fn metaaphanon() {
+    keeps_its_promises("metaaphanon");
+}
+
+#[test]
 fn karaoz() {
     keeps_its_promises("karaoz");
 }

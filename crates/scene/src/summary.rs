@@ -90,6 +90,8 @@ pub struct Summary {
     pub torn_direction: Option<f64>,
     /// Torn length [m] by direction from weft, 18 bins of 10 degrees.
     pub torn_histogram: [f64; 18],
+    /// Largest load on a grip at any frame [N].
+    pub largest_load: f64,
     /// Largest total strain of an edge at any frame.
     pub largest_strain: f64,
     /// Steps in which the integrator's rounds ended before they reached its tolerance.
@@ -135,6 +137,7 @@ impl Summary {
             torn_length: tally.torn.iter().map(|t| t.length).sum(),
             torn_direction: (!tally.torn.is_empty()).then(|| mean_angle(&tally.torn).rem_euclid(180.0)),
             torn_histogram: histogram(tally),
+            largest_load: tally.moments.iter().flat_map(|m| &m.loads).map(|load| load.length()).fold(0.0, f64::max),
             largest_strain: tally.largest_strain,
             unfinished_steps: tally.unfinished_steps,
             largest_residual: tally.largest_residual,
