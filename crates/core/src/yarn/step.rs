@@ -57,6 +57,8 @@ impl Woven {
         self.follow(h);
         self.find_couples(h);
         self.find_pairs();
+        self.find_near_bodies(bodies);
+        self.find_gusts();
         for k in 1..=substeps {
             self.predict(h);
             self.shear(h);
@@ -69,7 +71,7 @@ impl Woven {
                 Some(count) => self.sweep(h, count),
             }
             if k % EVERY == 0 || k == substeps {
-                self.keep_apart();
+                self.keep_apart(f64::from(EVERY) / f64::from(substeps));
             }
             self.meet_bodies(bodies, h * f64::from(k), h);
             self.velocities(h);
