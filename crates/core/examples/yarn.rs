@@ -2,11 +2,11 @@
 //!
 //! Cases: `two-balls`, `ball` (with `weave=twill`), `cube`, `out-of-plane`, `bars`, `corner-load`, `scaling`, `all-yarn`.
 //! Keys: `weave` (plain, twill21, twill, twill31, satin, basket), `ratio` (breaking force over friction, or `none`), `seed`, `frames`, `substeps`,
-//! `all_yarn=1`, `self=0`, `out=FOLDER` (one file of yarns per frame: family, number, then x y z kind per point).
+//! `all_yarn=1`, `self=0`, `check=1` (counts passings of yarns from step to step and from frame to frame, and particles in bodies), `out=FOLDER` (one file of yarns per frame: family, number, then x y z kind per point).
 
 use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
 use ripstop::cloth::Placement;
-use ripstop::yarn::{By, Family, Solver, Spec, Weave, Woven};
+use ripstop::yarn::{By, Family, Kind, Run, Solver, Spec, Strand, Weave, Woven, inside_bodies, overlaps, passings};
 use ripstop::{Key, Vec3};
 use std::collections::HashMap;
 use std::error::Error;
@@ -156,6 +156,67 @@ fn text(cloth: &Woven) -> String {
     text
 }
 
+/// Passings and the like, counted.
+#[derive(Default)]
+struct Check {
+    /// Runs after the last step and after the last frame.
+    step: Vec<Run>,
+    frame: Vec<Run>,
+    /// From step to step, by what the slacker of the crossings around the two segments are; from frame to frame.
+    passed: [usize; 4],
+    passed_frames: usize,
+    overlaps: usize,
+    inside: usize,
+}
+
+fn strands(runs: &[Run], radius: f64) -> Vec<Strand<'_>> {
+    runs.iter().map(|run| run.strand(radius)).collect()
+}
+
+impl Check {
+    fn look(&mut self, cloth: &Woven, bodies: &Bodies, ends_frame: bool, loud: bool) {
+        let radius = 0.5 * cloth.spec().thickness;
+        let runs = cloth.runs();
+        for passing in passings(&strands(&self.step, radius), &strands(&runs, radius)) {
+            let kind = |k: usize| {
+                let (yarn, s) = ((passing.yarns[k] / 2) as usize, passing.segments[k]);
+                let at = |s: usize| {
+                    if passing.yarns[k] % 2 == 0 { cloth.crossing(yarn, s) } else { cloth.crossing(s, yarn) }
+                };
+                cloth.kind(at(s)).max(cloth.kind(at(s + 1)))
+            };
+            self.passed[kind(0).max(kind(1)) as usize] += 1;
+            if loud {
+                println!("{:.4} s: {passing:?} {:?} {:?}", cloth.time(), kind(0), kind(1));
+            }
+        }
+        if ends_frame {
+            self.passed_frames += passings(&strands(&self.frame, radius), &strands(&runs, radius)).len();
+            self.overlaps += overlaps(&strands(&runs, radius), 0.5).len();
+            let held: std::collections::BTreeSet<usize> =
+                cloth.holds().iter().flat_map(|hold| hold.crossings()).collect();
+            let both = |c: usize| Family::BOTH.map(|family| cloth.position(family, c));
+            let free = (0..cloth.crossings()).filter(|c| !held.contains(c));
+            self.inside += inside_bodies(free.flat_map(both), bodies);
+            self.frame.clone_from(&runs);
+        }
+        self.step = runs;
+    }
+
+    fn report(&self) {
+        let of = |kind: Kind| self.passed[kind as usize];
+        println!(
+            "passings from step to step: whole {}, couples {}, free {}; from frame to frame {}; overlaps {}, points in bodies {}",
+            of(Kind::Welded),
+            of(Kind::Loose) + of(Kind::Connected),
+            of(Kind::Disconnected),
+            self.passed_frames,
+            self.overlaps,
+            self.inside
+        );
+    }
+}
+
 /// Milliseconds per frame: of the whole sequence, before the first cut, and after it.
 struct Times {
     all: f64,
@@ -166,11 +227,16 @@ struct Times {
 fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Result<(Woven, Times), Box<dyn Error>> {
     let steps = (1.0 / 30.0 / cloth.spec().step).round() as usize;
     let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut check = keys.contains_key("check").then(Check::default);
+    let loud = keys.get("check").is_some_and(|word| word == "2");
     for frame in 0..frames {
         let torn = cloth.counts().cuts > 0;
         let start = Instant::now();
-        for _ in 0..steps {
+        for k in 1..=steps {
             cloth.step(&mut bodies)?;
+            if let Some(check) = &mut check {
+                check.look(&cloth, &bodies, k == steps, loud);
+            }
         }
         let ms = start.elapsed().as_secs_f64() * 1e3;
         if torn {
@@ -195,6 +261,7 @@ fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Resu
             );
         }
     }
+    check.iter().for_each(Check::report);
     let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len().max(1) as f64;
     let all: Vec<f64> = before.iter().chain(&after).copied().collect();
     Ok((cloth, Times { all: mean(&all), before: mean(&before), after: mean(&after) }))

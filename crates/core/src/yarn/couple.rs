@@ -16,7 +16,9 @@
 //! segment. The force is p + d/(W h²), where p is four fifths of the last substep's, which act before yarns are solved: so friction builds up to
 //! five times what one substep could move.
 //! They never pass the neighbouring crossing of the same yarn, which is `packing` away at least: yarns bunch, and then drag each other along. Past
-//! the end of a yarn by half a crossing (the end sticks out that far) the couple is released.
+//! the end of a yarn by half a crossing (the end sticks out that far) the couple is released. So it is if it is further than θ_dist off T along n where one of the yarns
+//! ends: no crossing beyond holds the same part of it. Elsewhere the weave itself holds the yarns together, however fast they are torn: they go over
+//! and under their neighbours on both sides.
 //!
 //! Source: Metaaphanon 2009 §3.3, eq. 1. Deviations: weights are normalised by W, since the paper's correct twice at the ends of segments;
 //! the normal comes from the weave instead of the nearest points, which are biased where yarns are kinked; friction, without which the weave runs out. With
@@ -40,6 +42,8 @@ pub(super) struct Couple {
     apart: Vec3,
     /// What it sticks with in a substep [N s²]; infinite if connected.
     stick: f64,
+    /// One of its yarns ends here, so that it may be lifted off.
+    ends: bool,
     /// Came to the end of a yarn, or too far apart.
     pub released: bool,
 }
@@ -194,7 +198,8 @@ impl Woven {
             }
             let near = Family::BOTH.map(|family| self.neighbours(family, c));
             let apart = self.normal[c] * (self.side(c) * self.spec.thickness);
-            couples.push(Couple { crossing: c as u32, near, apart, stick, released: false });
+            let ends = Family::BOTH.iter().zip(near).any(|(&family, near)| self.ends(family, c, near));
+            couples.push(Couple { crossing: c as u32, near, apart, stick, ends, released: false });
         }
         self.tables.couples = couples;
     }
@@ -207,6 +212,18 @@ impl Woven {
         let before = (1..=along).map(|k| c - k * stride).take(8).find(holds);
         let after = (1..count - along).map(|k| c + k * stride).take(8).find(holds);
         [before, after].map(|c| c.map_or(NONE, |c| c as u32))
+    }
+
+    /// True if a yarn ends at a crossing: none before, or none after it, holds the same part of the yarn.
+    fn ends(&self, family: Family, c: usize, [before, after]: [u32; 2]) -> bool {
+        let along = &self.along[usize::from(family == Family::Weft)];
+        let yarn = self.on_yarn(family, c).0;
+        let joined = |a: u32, b: u32| {
+            let springs = along[a as usize] as usize..along[b as usize].ceil() as usize;
+            springs.into_iter().all(|s| self.live(family, self.crossing_of(family, yarn, s)))
+        };
+        let c = c as u32;
+        before == NONE || after == NONE || !joined(before, c) || !joined(c, after)
     }
 
     /// The friction of the last substep goes on, a little less: before yarns are solved, so that they feel it.
@@ -243,7 +260,8 @@ impl Woven {
             let d = p.of(at) - q.of(at) - couple.apart;
             let n = couple.apart / spec.thickness;
             let off = n * d.dot(n);
-            if (off.length_squared() > spec.apart * spec.apart && !literal) || !d.is_finite() {
+            let lifted = couple.ends && off.length_squared() > spec.apart * spec.apart && !literal;
+            if lifted || !d.is_finite() {
                 couple.released = true;
                 continue;
             }

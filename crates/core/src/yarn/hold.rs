@@ -1,15 +1,11 @@
-//! Crossings that are held, moved by keyframes or tied to a body; and what bodies do to particles.
+//! Crossings that are held, moved by keyframes or tied to a body.
 //!
 //! Held crossings don't feel anything; what springs pull them with is the hold's load, and a body that crossings are tied to is pushed by it.
-//! Particles keep half a thickness from balls, boxes, capsules and planes: one that is nearer is moved out along the surface's normal, and
-//! rubs by Coulomb's law. What moves it moves a free body the other way.
-//!
-//! Source: Metaaphanon 2009 §4.2 (particles against faces of rigid bodies). Limits: other shapes than these aren't met; segments between particles pass through thin bodies.
 
 use super::line::GROUP;
 use super::spec::Solver;
 use super::state::{Family, Kind, Woven};
-use crate::body::{Bodies, Pose, Shape};
+use crate::body::{Bodies, Pose};
 use crate::grip::Key;
 use crate::math::{Vec3, rotate, turn};
 use serde::{Deserialize, Serialize};
@@ -68,39 +64,10 @@ impl Hold {
 }
 
 /// Where a body will be after `h` [s] with the velocity it has.
-fn ahead(bodies: &Bodies, i: usize, h: f64) -> Pose {
+pub(super) fn ahead(bodies: &Bodies, i: usize, h: f64) -> Pose {
     let (pose, middle) = (bodies.pose(i), bodies.middle(i));
     let by = turn(bodies.spin(i) * h);
     Pose { place: middle + bodies.velocity(i) * h + by * (pose.place - middle), turn: by * pose.turn }
-}
-
-/// Out of a shape: distance [m] and direction (unit), in its own coordinates. Nothing for shapes that aren't met.
-fn outside(shape: &Shape, p: Vec3) -> Option<(f64, Vec3)> {
-    let round = |arm: Vec3, radius: f64| (arm.length() - radius, arm.try_normalize().unwrap_or(Vec3::Y));
-    match shape {
-        Shape::Ball { radius } => Some(round(p, *radius)),
-        Shape::Capsule { radius, height } => {
-            let half = 0.5 * height - radius;
-            Some(round(p - Vec3::Y * p.y.clamp(-half, half), *radius))
-        }
-        Shape::Plane => Some((p.y, Vec3::Y)),
-        Shape::Box { sides } => {
-            let half = *sides * 0.5;
-            let beyond = p.abs() - half;
-            let sign = Vec3::ONE.copysign(p);
-            if beyond.max_element() > 0.0 {
-                let out = beyond.max(Vec3::ZERO);
-                return Some((out.length(), (out * sign).normalize()));
-            }
-            let axis = match beyond.max_element() {
-                most if most == beyond.x => Vec3::X,
-                most if most == beyond.y => Vec3::Y,
-                _ => Vec3::Z,
-            };
-            Some((beyond.max_element(), axis * sign))
-        }
-        _ => None,
-    }
 }
 
 impl Woven {
@@ -124,6 +91,11 @@ impl Woven {
         self.strengthen(&points.iter().map(|&(c, _)| c).collect::<Vec<_>>());
         self.holds.push(Hold { name: name.into(), by, release, load: Vec3::ZERO, points, middle, released: false });
         self.tables.ready = false;
+    }
+
+    /// True if a crossing is held.
+    pub fn is_held(&self, crossing: usize) -> bool {
+        self.held[crossing] != 0
     }
 
     /// Holds so far, in the order in which they were made.
@@ -231,42 +203,5 @@ impl Woven {
         let after = if along + 1 < count { of(c) } else { Vec3::ZERO };
         let before = if along > 0 { of(c - stride) } else { Vec3::ZERO };
         after - before
-    }
-
-    /// Keeps particles out of bodies at the end of a substep of `h` [s].
-    pub(super) fn meet_bodies(&mut self, bodies: &mut Bodies, h: f64) {
-        let keep_off = 0.5 * self.spec.thickness;
-        for i in 0..bodies.len() {
-            let pose = ahead(bodies, i, h);
-            let Some(body) = bodies.get(i) else { continue };
-            let (shape, friction) = (body.shape.clone(), body.friction.unwrap_or(self.spec.body_friction));
-            let (velocity, spin, middle) =
-                (bodies.velocity(i), bodies.spin(i), bodies.middle(i) + bodies.velocity(i) * h);
-            let (mut impulse, mut turning) = (Vec3::ZERO, Vec3::ZERO);
-            for p in 0..self.at.len() {
-                let w = self.tables.w[p];
-                if w == 0.0 {
-                    continue;
-                }
-                let x = self.at.get(p);
-                let Some((distance, normal)) = outside(&shape, pose.local(x)) else { break };
-                if distance >= keep_off {
-                    continue;
-                }
-                let normal = pose.turn * normal;
-                let out = keep_off - distance;
-                let surface = (velocity + spin.cross(x - middle)) * h;
-                let slid = x - self.tables.before.get(p) - surface;
-                let slid = slid - normal * normal.dot(slid);
-                let length = slid.length();
-                let rub = if length > friction * out { friction * out / length } else { 1.0 };
-                let moved = normal * out - slid * rub;
-                self.at.set(p, x + moved);
-                let push = moved / (-w * h);
-                impulse += push;
-                turning += (x - middle).cross(push);
-            }
-            bodies.push(i, impulse, turning);
-        }
     }
 }

@@ -46,6 +46,8 @@ pub(super) struct Block {
     pub rest: Vec<Lane>,
     /// 1/(k h²) of each [1/kg]; anything above zero for a cut one.
     pub soft: Vec<Lane>,
+    /// k h²/(1 + 2 k h² (w + w)) of the bend spring from each node to the next but one [kg].
+    pub bend: Vec<Lane>,
     /// One for a spring, zero for a cut one.
     pub live: Vec<Lane>,
     /// Sum of tensions over substeps [N].
@@ -68,6 +70,7 @@ impl Block {
             w: zeros(),
             rest: zeros(),
             soft: vec![[1.0; GROUP]; count],
+            bend: zeros(),
             live: zeros(),
             tension: zeros(),
             pull: zeros(),
@@ -85,8 +88,8 @@ pub(super) struct Solve<'a> {
     pub block: &'a mut Block,
     /// Square of the substep [s²].
     pub h2: f64,
-    /// Stiffness of bend springs [N/m].
-    pub bend: f64,
+    /// True if there are bend springs.
+    pub bend: bool,
     /// One over the share of stiffness that pushed springs have.
     pub buckle: f64,
 }
@@ -98,8 +101,8 @@ impl Work for Solve<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { block: b, h2, bend, buckle } = self;
-        if bend > 0.0 {
-            bend_yarns(b, h2, bend);
+        if bend {
+            bend_yarns(b);
         }
         pull_on(b);
         let count = b.w.len();
@@ -253,11 +256,10 @@ fn pull_on(b: &mut Block) {
 
 /// Bend springs from every node to the next but one.
 #[inline(always)]
-fn bend_yarns(b: &mut Block, h2: f64, bend: f64) {
+fn bend_yarns(b: &mut Block) {
     let count = b.w.len();
     let [x, y, z] = b.x.each_mut().map(|column| &mut column[..count]);
-    let (w, rest, live) = (&b.w[..count], &b.rest[..count], &b.live[..count]);
-    let k = bend * h2;
+    let (w, rest, live, k) = (&b.w[..count], &b.rest[..count], &b.live[..count], &b.bend[..count]);
     // What the springs from the last node and the one before it did; positions that springs see are those before any acted.
     let mut pulls = [[Row::ZERO; 3]; 2];
     for s in 0..count {
@@ -265,9 +267,8 @@ fn bend_yarns(b: &mut Block, h2: f64, bend: f64) {
         let pull = if s + 2 < count {
             let there = [Row(x[s + 2]), Row(y[s + 2]), Row(z[s + 2])];
             let (n, length) = direction(here, there);
-            let both = Row(w[s]) + Row(w[s + 2]);
             let stretched = (length - Row(rest[s]) - Row(rest[s + 1])) * Row(live[s]) * Row(live[s + 1]);
-            let force = Row::each(|l| stretched.0[l] * (k / (1.0 + 2.0 * k * both.0[l])));
+            let force = stretched * Row(k[s]);
             [n[0] * force, n[1] * force, n[2] * force]
         } else {
             [Row::ZERO; 3]
@@ -295,7 +296,7 @@ mod tests {
                 (b.x[0][s][l], b.x[1][s][l], b.x[2][s][l]) = (s as f64 + 0.4 * r(0), 0.4 * r(1), 0.4 * r(2));
                 b.w[s][l] = if s == 0 { 0.0 } else { 2.0 };
                 b.live[s][l] = if l == 3 && s == 5 { 0.0 } else { 1.0 };
-                (b.rest[s][l], b.soft[s][l]) = (1.0, 1.0 / (10.0 * h2));
+                (b.rest[s][l], b.soft[s][l], b.bend[s][l]) = (1.0, 1.0 / (10.0 * h2), 0.04);
             }
         }
         b
@@ -310,7 +311,7 @@ mod tests {
         let (count, h2) = (40, 1e-2);
         let from = zigzag(count, h2);
         let mut b = from.clone();
-        Solve { block: &mut b, h2, bend: 0.0, buckle: 1.0 }.run();
+        Solve { block: &mut b, h2, bend: false, buckle: 1.0 }.run();
         for l in 0..GROUP {
             for s in 0..count - 1 {
                 // Linearised length after the move, less rest length, is what the force stretches the spring by.
@@ -342,12 +343,12 @@ mod tests {
             (straight.x[0][s], straight.x[1][s], straight.x[2][s]) = ([s as f64; GROUP], [0.0; GROUP], [0.0; GROUP]);
         }
         let before = straight.x.clone();
-        bend_yarns(&mut straight, h2, 5.0);
+        bend_yarns(&mut straight);
         assert_eq!(straight.x, before);
         let mut from = zigzag(9, h2);
         from.w[0] = [2.0; GROUP];
         let mut b = from.clone();
-        bend_yarns(&mut b, h2, 5.0);
+        bend_yarns(&mut b);
         for a in 0..3 {
             assert!((momentum(&b, &from, a, 1) + (b.x[a][0][1] - from.x[a][0][1]) / 2.0).abs() < 1e-14);
         }
@@ -358,7 +359,7 @@ mod tests {
     fn the_width_of_vectors_changes_no_bit() {
         let at = |width| {
             let mut b = zigzag(30, 1e-2);
-            run_at(width, Solve { block: &mut b, h2: 1e-2, bend: 1.0, buckle: 8.0 });
+            run_at(width, Solve { block: &mut b, h2: 1e-2, bend: true, buckle: 8.0 });
             b.x
         };
         assert_eq!(at(Width::Narrow), at(Width::Four));

@@ -5,7 +5,8 @@
 //!
 //! # A step (1/240 s)
 //! 1. `drive`: held crossings get the velocity that brings them where they should be ([`hold`]).
-//! 2. `find_couples`, `find_pairs`: normals and neighbours of couples ([`couple`]); free yarns that may touch ([`collide`]).
+//! 2. `find_couples`, `find_pairs`, `find_near_bodies`: normals and neighbours of couples ([`couple`]); yarns that may touch ([`collide`]); what may touch
+//!    bodies ([`meet`]).
 //! 3. Substeps: `predict` (gravity, air), `shear` ([`sheet`]), `press_on`, `solve_lines` (all yarns exactly; [`line`]) or `sweep` (the paper's;
 //!    [`sweep`]), `hold_couples`, `keep_apart`, `meet_bodies`, `velocities` (with damping by state).
 //! 4. `change`: cuts, couples, disconnections ([`change`]).
@@ -35,7 +36,7 @@
 //! Breaking force over friction per crossing sets how long frays are: 50 long, 10 short, without friction the weave runs out.
 //!
 //! Forces that couples can pass on in a substep h are about F = m l/h² (mass of a particle, spacing): with much stronger yarns crossings drift apart instead
-//! of sticking, and frays get longer than friction says. With muslin and 14 substeps F is 1.1 mN, its friction 0.05 mN and its breaking force 1 mN. For
+//! of sticking, and frays get longer than friction says. With muslin and 10 substeps F is 0.6 mN, its friction 0.05 mN and its breaking force 1 mN. For
 //! yarns that are stronger by a factor take substeps by its root.
 //!
 //! # Same bits everywhere
@@ -50,6 +51,8 @@ pub mod collide;
 pub mod couple;
 pub mod hold;
 pub mod line;
+pub mod meet;
+pub mod pass;
 mod points;
 mod read;
 pub mod sheet;
@@ -61,6 +64,7 @@ mod tables;
 pub mod weave;
 
 pub use hold::{By, Hold};
+pub use pass::{Overlap, Passing, Strand, inside_bodies, overlaps, passings};
 pub use points::Points;
 pub use read::{Counts, Run};
 pub use spec::{Damping, Sliding, Solver, Spec, SpecError};

@@ -47,7 +47,7 @@ impl Woven {
                     let all = (first..=last).map(|s| self.crossing_of(family, yarn, s));
                     let point = |c: usize| match self.kind[c] {
                         Kind::Welded => {
-                            let normal = self.cloth_normal(c).unwrap_or(Vec3::ZERO);
+                            let normal = self.cloth_normal(c).unwrap_or_else(|| self.normal_nearby(c));
                             self.at.get(c) + normal * (over * self.side(c))
                         }
                         _ => self.position(family, c),

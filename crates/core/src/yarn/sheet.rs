@@ -3,11 +3,11 @@
 //! Rows of crossings are divided into groups of eight wefts; a group writes its own rows only, so threads change nothing.
 //! Shear springs join the diagonals of cells and push only (rest √2 spacings): compliant constraints like the others, λ = C/(w + w + 1/(k h²)), in four
 //! turns (rising and falling ones, between even and odd rows), in each of which no two share a particle. Air drags every particle by
-//! a |u| u, u = wind − v.
+//! a |u| u, u = wind − v; the wind is that of sheets ([`crate::wind`]), with gusts at every particle's place, once per step.
 //!
 //! Source: Metaaphanon 2009 §3.2 (springs), §4 (steps 1–5).
 
-use super::line::{Block, GROUP, Solve};
+use super::line::{Block, GROUP, Lane, Solve};
 use super::points::Points;
 use super::state::Woven;
 use super::tables::Tables;
@@ -21,6 +21,7 @@ struct Air {
     h: f64,
     /// Change of velocity by gravity [m/s].
     fall: Vec3,
+    /// Mean wind [m/s].
     wind: Vec3,
     drag: f64,
 }
@@ -35,20 +36,24 @@ struct Move<'a, 'b> {
     v: &'a mut Rows<'b>,
     from: [&'a [f64]; 3],
     w: &'a [f64],
+    /// What gusts multiply the wind by.
+    gust: &'a [f64],
 }
 
 impl Work for Move<'_, '_> {
     #[inline(always)]
     fn run(self) {
-        let Self { air: Air { h, fall, wind, drag }, x, v, from, w } = self;
+        let Self { air: Air { h, fall, wind, drag }, x, v, from, w, gust } = self;
         let count = w.len();
+        let gust = &gust[..count];
         let [x0, x1, x2] = x;
         let (x0, x1, x2) = (&mut x0[..count], &mut x1[..count], &mut x2[..count]);
         let [v0, v1, v2] = v;
         let (v0, v1, v2) = (&mut v0[..count], &mut v1[..count], &mut v2[..count]);
         let (f0, f1, f2) = (&from[0][..count], &from[1][..count], &from[2][..count]);
         for i in 0..count {
-            let u = [wind.x - v0[i], wind.y - v1[i], wind.z - v2[i]];
+            let g = gust[i];
+            let u = [wind.x * g - v0[i], wind.y * g - v1[i], wind.z * g - v2[i]];
             let speed = (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]).sqrt();
             // Never more than the speed itself, however fast.
             let part = drag * h * speed / (1.0 + drag * h * speed);
@@ -105,11 +110,15 @@ struct Part<'a> {
     v: [Rows<'a>; 2],
 }
 
-/// [`parallel::for_each_part`], but alone without asking other threads: a substep is too short for that.
-fn for_each_part<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
-    match rayon::current_num_threads() {
-        1 => parts.into_iter().for_each(work),
-        _ => parallel::for_each_part(parts, work),
+/// Crossings below which other threads aren't asked: a substep takes some hundred microseconds then, and asking them six times ten each.
+const FEW: usize = 8192;
+
+/// [`parallel::for_each_part`], but alone if there are few crossings.
+fn for_each_part<T: Send>(parts: Vec<T>, crossings: usize, work: impl Fn(T) + Sync + Send) {
+    if crossings < FEW || rayon::current_num_threads() == 1 {
+        parts.into_iter().for_each(work);
+    } else {
+        parallel::for_each_part(parts, work);
     }
 }
 
@@ -128,8 +137,8 @@ impl Woven {
         let (warps, half) = (spec.warps, tables.rising.len());
         let wind = spec.wind.mean(*step as f64 * spec.step);
         let air = Air { h, fall: spec.gravity * h, wind, drag: spec.air };
-        let Tables { w, before, doubled, .. } = &*tables;
-        for_each_part(parts(at, v, warps), |Part { group, mut x, mut v }| {
+        let Tables { w, before, doubled, gust, .. } = &*tables;
+        for_each_part(parts(at, v, warps), half, |Part { group, mut x, mut v }| {
             let first = group * GROUP;
             let rows = x[0][0].len() / warps;
             for grid in 0..2 {
@@ -139,7 +148,8 @@ impl Woven {
                     continue;
                 }
                 let from = before.0.each_ref().map(|p| &p[range.clone()]);
-                lanes::run(Move { air, x: &mut x[grid], v: &mut v[grid], from, w: &w[range.clone()] });
+                let gust = &gust[range.clone()];
+                lanes::run(Move { air, x: &mut x[grid], v: &mut v[grid], from, w: &w[range.clone()], gust });
             }
         });
     }
@@ -158,7 +168,7 @@ impl Woven {
             let [x, y, z] = self.at.0.each_mut().map(|column| column[begin..half].chunks_mut(GROUP * warps));
             let parts: Vec<(usize, Rows<'_>)> =
                 x.zip(y).zip(z).enumerate().map(|(k, ((x, y), z))| (begin + k * GROUP * warps, [x, y, z])).collect();
-            for_each_part(parts, |(first, mut rows)| {
+            for_each_part(parts, half, |(first, mut rows)| {
                 for pair in 0..rows[0].len() / (2 * warps) {
                     let c = first + 2 * pair * warps;
                     let cells = warps - 1;
@@ -193,11 +203,10 @@ impl Woven {
     /// All warps, then all wefts.
     pub(super) fn solve_lines(&mut self, h: f64) {
         let Self { at, v, tables, spec, kind, .. } = self;
-        let Tables { warps: blocks, wefts, .. } = tables;
+        let Tables { warps: blocks, wefts, doubled, two, .. } = tables;
         let warps = spec.warps;
-        let (h2, bend, buckle) = (h * h, spec.bend, 1.0 / spec.compression);
-        parallel::for_each_chunk(blocks, 1, |g, block| {
-            let block = &mut block[0];
+        let (h2, bend, buckle) = (h * h, spec.bend > 0.0, 1.0 / spec.compression);
+        for_each_part(blocks.iter_mut().enumerate().collect(), kind.len(), |(g, block)| {
             for (axis, column) in at.0.iter().enumerate() {
                 for (s, lane) in block.x[axis].iter_mut().enumerate() {
                     let row = &column[s * warps..(s + 1) * warps];
@@ -211,32 +220,79 @@ impl Woven {
         });
         let blocks = &*blocks;
         let rows = parts(at, v, warps).into_iter().zip(wefts.iter_mut()).collect::<Vec<_>>();
-        for_each_part(rows, |(Part { group, mut x, .. }, block)| {
+        for_each_part(rows, kind.len(), |(Part { group, mut x, .. }, block)| {
             let first = group * GROUP;
             let rows = x[0][0].len() / warps;
-            let doubled = &kind[first * warps..(first + rows) * warps];
+            let two = &two[first * warps..(first + rows) * warps];
+            let any = doubled[first..first + rows].contains(&true);
             for axis in 0..3 {
                 let [low, high] = &mut x;
                 take_warps(low[axis], blocks, axis, first, warps);
-                gather(&mut block.x[axis], low[axis], high[axis], doubled, warps);
+                lanes::run(Gather {
+                    lanes: &mut block.x[axis],
+                    low: low[axis],
+                    high: any.then_some(&*high[axis]),
+                    two,
+                    warps,
+                });
             }
             lanes::run(Solve { block, h2, bend, buckle });
             for axis in 0..3 {
                 let [low, high] = &mut x;
-                scatter(&block.x[axis], low[axis], high[axis], doubled, warps);
+                let high = any.then_some(&mut *high[axis]);
+                lanes::run(Scatter { lanes: &block.x[axis], low: low[axis], high, two, warps });
             }
         });
+    }
+
+    /// What gusts make of the wind, for every particle, once per step.
+    pub(super) fn find_gusts(&mut self) {
+        if self.spec.wind.gust == 0.0 {
+            return;
+        }
+        let time = self.time();
+        let Self { at, tables, spec, .. } = self;
+        let direction = spec.wind.mean(time).normalize_or_zero();
+        parallel::for_each(&mut tables.gust, |p, gust| *gust = spec.wind.gust_factor(time, at.get(p), direction));
     }
 
     /// Velocities from where particles have come.
     pub(super) fn velocities(&mut self, h: f64) {
         let per_h = 1.0 / h;
+        let (half, warps) = (self.kind.len(), self.spec.warps);
         let Self { at, v, tables, .. } = self;
+        let Tables { before, keep, doubled, .. } = tables;
         for axis in 0..3 {
-            let (x, from, keep) = (&at.0[axis], &tables.before.0[axis], &tables.keep);
-            for (i, v) in v.0[axis].iter_mut().enumerate() {
-                *v = (x[i] - from[i]) * per_h * keep[i];
+            let mut come = |range: std::ops::Range<usize>| {
+                let (x, from, keep) =
+                    (&at.0[axis][range.clone()], &before.0[axis][range.clone()], &keep[range.clone()]);
+                lanes::run(Come { v: &mut v.0[axis][range], x, from, keep, per_h });
+            };
+            come(0..half);
+            for row in (0..doubled.len()).filter(|&row| doubled[row]) {
+                come(half + row * warps..half + (row + 1) * warps);
             }
+        }
+    }
+}
+
+/// Velocities along one axis.
+struct Come<'a> {
+    v: &'a mut [f64],
+    x: &'a [f64],
+    from: &'a [f64],
+    keep: &'a [f64],
+    per_h: f64,
+}
+
+impl Work for Come<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { v, x, from, keep, per_h } = self;
+        let count = v.len();
+        let (x, from, keep) = (&x[..count], &from[..count], &keep[..count]);
+        for i in 0..count {
+            v[i] = (x[i] - from[i]) * per_h * keep[i];
         }
     }
 }
@@ -250,28 +306,78 @@ fn take_warps(rows: &mut [f64], blocks: &[Block], axis: usize, first: usize, war
     }
 }
 
-/// Wefts, each in its lane, from where their particles are.
-fn gather(lanes: &mut [super::line::Lane], low: &[f64], high: &[f64], kind: &[super::state::Kind], warps: usize) {
-    let rows = low.len() / warps;
-    for l in 0..GROUP {
-        let begin = l.min(rows - 1) * warps;
-        let (low, high, kind) = (&low[begin..begin + warps], &high[begin..begin + warps], &kind[begin..begin + warps]);
-        for (i, lane) in lanes.iter_mut().enumerate() {
-            lane[l] = if kind[i] == super::state::Kind::Welded { low[i] } else { high[i] };
+/// The first of two numbers where no bit of `two` is set, the second where all are.
+#[inline(always)]
+fn select(two: u64, low: f64, high: f64) -> f64 {
+    f64::from_bits(low.to_bits() & !two | high.to_bits() & two)
+}
+
+/// Wefts, each in its lane, from where their particles are: along one axis.
+struct Gather<'a> {
+    lanes: &'a mut [Lane],
+    low: &'a [f64],
+    /// Nothing if no crossing has two particles.
+    high: Option<&'a [f64]>,
+    two: &'a [u64],
+    warps: usize,
+}
+
+impl Work for Gather<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { lanes, low, high, two, warps } = self;
+        let rows = low.len() / warps;
+        // Squares of eight rows by eight crossings.
+        for (k, square) in lanes.chunks_mut(GROUP).enumerate() {
+            let begin = k * GROUP;
+            for l in 0..GROUP {
+                let at = l.min(rows - 1) * warps + begin;
+                let range = at..at + square.len();
+                let low = &low[range.clone()];
+                match high {
+                    None => square.iter_mut().zip(low).for_each(|(lane, &x)| lane[l] = x),
+                    Some(high) => {
+                        let (high, two) = (&high[range.clone()], &two[range]);
+                        for (i, lane) in square.iter_mut().enumerate() {
+                            lane[l] = select(two[i], low[i], high[i]);
+                        }
+                    }
+                }
+            }
         }
     }
 }
 
 /// And back.
-fn scatter(lanes: &[super::line::Lane], low: &mut [f64], high: &mut [f64], kind: &[super::state::Kind], warps: usize) {
-    let rows = low.len() / warps;
-    for l in 0..rows {
-        for i in 0..warps {
-            let c = l * warps + i;
-            if kind[c] == super::state::Kind::Welded {
-                low[c] = lanes[i][l];
-            } else {
-                high[c] = lanes[i][l];
+struct Scatter<'a> {
+    lanes: &'a [Lane],
+    low: &'a mut [f64],
+    high: Option<&'a mut [f64]>,
+    two: &'a [u64],
+    warps: usize,
+}
+
+impl Work for Scatter<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { lanes, low, mut high, two, warps } = self;
+        let rows = low.len() / warps;
+        for (k, square) in lanes.chunks(GROUP).enumerate() {
+            let begin = k * GROUP;
+            for l in 0..rows {
+                let at = l * warps + begin;
+                let range = at..at + square.len();
+                let low = &mut low[range.clone()];
+                match &mut high {
+                    None => low.iter_mut().zip(square).for_each(|(x, lane)| *x = lane[l]),
+                    Some(high) => {
+                        let (high, two) = (&mut high[range.clone()], &two[range]);
+                        for (i, lane) in square.iter().enumerate() {
+                            low[i] = select(two[i], lane[l], low[i]);
+                            high[i] = select(two[i], high[i], lane[l]);
+                        }
+                    }
+                }
             }
         }
     }

@@ -68,9 +68,10 @@ pub struct Spec {
     pub breaking: f64,
     /// By how much it varies from spring to spring, as a share of it.
     pub spread: f64,
-    /// Share of a spring's breaking force above which its surroundings become yarns, θ_trans / θ_tear.
+    /// Share of a spring's breaking force above which its surroundings become yarns, θ_trans / θ_tear; without friction only, which else says when
+    /// crossings come loose.
     pub transition: f64,
-    /// Distance beyond T at which a couple is disconnected, θ_dist [m].
+    /// Distance beyond T at which a couple is disconnected, θ_dist [m]; with friction only where a yarn ends.
     pub apart: f64,
     /// How yarns slide.
     pub sliding: Sliding,
@@ -159,7 +160,7 @@ impl Spec {
             all_yarn: false,
             self_collision: true,
             unbreakable: false,
-            solver: Solver::Lines { substeps: 14 },
+            solver: Solver::Lines { substeps: 10 },
             step: 1.0 / 240.0,
             seed: 1,
         }
@@ -270,6 +271,17 @@ impl Spec {
         }
         if self.thickness >= self.spacing {
             return fault("thickness", self.thickness.to_string(), "it must be below the spacing of the yarns");
+        }
+        let wind = &self.wind;
+        if !wind.keys.iter().all(|(time, v)| time.is_finite() && v.is_finite()) || !wind.gust.is_finite() {
+            return fault("wind", format!("{:?}", wind.keys), "give ordinary numbers");
+        }
+        if wind.gust != 0.0 && !(wind.period > 0.0 && wind.length > 0.0) {
+            return fault(
+                "wind",
+                format!("{} s, {} m", wind.period, wind.length),
+                "gusts need a period and a length above zero",
+            );
         }
         if !self.gravity.is_finite() {
             return fault("gravity", self.gravity.to_string(), "give ordinary numbers");

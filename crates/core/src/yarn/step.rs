@@ -57,11 +57,15 @@ impl Woven {
         self.follow(h);
         self.find_couples(h);
         self.find_pairs();
+        self.find_gusts();
         for k in 1..=substeps {
             // Bodies move in substeps too: light ones that hang on stiff yarns would be thrown about by a step's worth of pull.
             let now = time + h * f64::from(k - 1);
             bodies.drive(now, h);
             self.drive(bodies, now, h);
+            if k == 1 {
+                self.find_near_bodies(bodies);
+            }
             self.predict(h);
             self.shear(h);
             match sweeps {
@@ -73,7 +77,7 @@ impl Woven {
                 Some(count) => self.sweep(h, count),
             }
             if k % EVERY == 0 || k == substeps {
-                self.keep_apart();
+                self.keep_apart(f64::from(EVERY) / f64::from(substeps));
             }
             self.meet_bodies(bodies, h);
             self.velocities(h);

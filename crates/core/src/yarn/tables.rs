@@ -1,8 +1,9 @@
 //! Tables that are functions of the state: made anew when it changed its kind anywhere.
 
-use super::collide::Pair;
+use super::collide::{Near, Pair};
 use super::couple::Couple;
 use super::line::{Block, GROUP};
+use super::meet::Solid;
 use super::points::Points;
 use super::state::{Family, Kind, Woven};
 
@@ -29,8 +30,15 @@ pub(super) struct Tables {
     pub doubled: Vec<bool>,
     /// Crossings with two particles that hold each other.
     pub couples: Vec<Couple>,
-    /// Pairs of segments of free yarns that may touch.
+    /// Pairs of segments that may touch, and what they are found with.
     pub pairs: Vec<Pair>,
+    pub near: Near,
+    /// Bodies as yarns meet them.
+    pub solids: Vec<Solid>,
+    /// What gusts multiply the wind by, for every particle.
+    pub gust: Vec<f64>,
+    /// All bits set where a crossing has two particles, none where it has one.
+    pub two: Vec<u64>,
     /// Crossings that are where they were woven, so that their shear springs mean something.
     pub in_place: Vec<bool>,
     /// Springs in the order of sweeps: family, crossing; empty until they are wanted.
@@ -64,6 +72,10 @@ impl Woven {
         t.keep.resize(2 * count, 0.0);
         t.doubled.clear();
         t.doubled.resize(self.spec.wefts, false);
+        t.two.clear();
+        t.two.extend(self.kind.iter().map(|&kind| if kind == Kind::Welded { 0 } else { u64::MAX }));
+        t.gust.clear();
+        t.gust.resize(2 * count, 1.0);
         let keep = |rate: f64| 1.0 / (1.0 + rate * h);
         let damping = self.spec.damping;
         for c in 0..count {
@@ -141,6 +153,13 @@ impl Woven {
                         block.rest[s][l] = springs.rest[c];
                         block.pull[s][l] = springs.pull[c];
                         block.live[s][l] = if k > 0.0 { 1.0 } else { 0.0 };
+                        let next = if s + 2 < nodes {
+                            w[self.particle(family, self.crossing_of(family, yarn, s + 2))]
+                        } else {
+                            0.0
+                        };
+                        let k_bend = self.spec.bend * h * h;
+                        block.bend[s][l] = k_bend / (1.0 + 2.0 * k_bend * (w[self.particle(family, c)] + next));
                         block.soft[s][l] = if k > 0.0 { 1.0 / (k * h * h) } else { 1.0 / (self.spec.stretch * h * h) };
                     }
                 }

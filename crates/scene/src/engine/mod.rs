@@ -95,8 +95,8 @@ pub trait Engine {
     }
     /// Root mean square of its speed [m/s].
     fn speed(&self) -> f64;
-    /// Pairs that have passed through each other, of the cloth with itself and with bodies.
-    fn crossings(&self) -> usize;
+    /// Pairs that have passed through each other, of the cloth with itself and with bodies; since it was last asked, if they can be told only from before and after.
+    fn crossings(&mut self) -> usize;
     /// A frame for the cache; `last` is the topology of the one before.
     fn frame(&self, index: u32, last: Option<&Arc<Topology>>) -> Frame;
     /// Its state.

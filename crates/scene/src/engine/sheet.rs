@@ -106,7 +106,7 @@ impl Engine for Simulation {
         (2.0 * cloth.kinetic_energy() / cloth.mass.iter().sum::<f64>()).sqrt()
     }
 
-    fn crossings(&self) -> usize {
+    fn crossings(&mut self) -> usize {
         Crossings::of(self.cloth(), self.bodies()).count()
     }
 

@@ -8,7 +8,7 @@ use crate::tally::{Moment, Start, Torn};
 use ripstop::body::BodiesState;
 use ripstop::grip::Key;
 use ripstop::mesh::{Id, Mesh};
-use ripstop::yarn::{By, Cut, Family, Hold, Kind, Woven};
+use ripstop::yarn::{By, Cut, Family, Hold, Kind, Run, Strand, Woven, inside_bodies, passings};
 use ripstop::{Bodies, Stage, Vec2, Vec3, Watch};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,6 +23,8 @@ pub struct Weaving {
     grid: Mesh,
     /// Yarns cut in the last step.
     last: Vec<Cut>,
+    /// Yarns when crossings were counted last.
+    seen: Vec<Run>,
 }
 
 /// Its state, as read from a checkpoint.
@@ -42,7 +44,7 @@ pub struct WovenRef<'a> {
 impl Weaving {
     /// A cloth among bodies; `grid` has a node for every crossing, in their order.
     pub fn new(woven: Woven, bodies: Bodies, grid: Mesh) -> Self {
-        Self { woven, bodies, grid, last: Vec::new() }
+        Self { woven, bodies, grid, last: Vec::new(), seen: Vec::new() }
     }
 
     /// Middle of the yarns of a crossing, of what `of` tells of each.
@@ -96,6 +98,18 @@ impl Weaving {
         }
     }
 
+    fn strands<'a>(&self, runs: &'a [Run]) -> Vec<Strand<'a>> {
+        runs.iter().map(|run| run.strand(0.5 * self.woven.spec().thickness)).collect()
+    }
+
+    /// The crossing at a place along a yarn.
+    fn crossing(&self, family: Family, yarn: usize, along: usize) -> usize {
+        match family {
+            Family::Warp => self.woven.crossing(yarn, along),
+            Family::Weft => self.woven.crossing(along, yarn),
+        }
+    }
+
     /// All yarns; lone points, cut off on both sides, aren't drawn.
     fn yarns(&self) -> Yarns {
         let spec = self.woven.spec();
@@ -107,10 +121,10 @@ impl Weaving {
         };
         for run in self.woven.runs().into_iter().filter(|run| run.points.len() > 1) {
             let (warp, yarn, first) = (run.family == Family::Warp, run.yarn, run.first);
-            let crossing = |s: usize| if warp { self.woven.crossing(yarn, s) } else { self.woven.crossing(s, yarn) };
             yarns.curves.push(Curve { warp, yarn: yarn as u32, first: first as u32, count: run.points.len() as u32 });
             yarns.points.extend(run.points.iter().map(|p| p.as_vec3().to_array()));
-            let velocity = |s: usize| self.woven.velocity(run.family, crossing(s)).as_vec3().to_array();
+            let velocity =
+                |s: usize| self.woven.velocity(run.family, self.crossing(run.family, yarn, s)).as_vec3().to_array();
             yarns.velocities.extend((first..first + run.points.len()).map(velocity));
             yarns.loose.extend(run.kinds.iter().map(|kind| *kind as u8));
         }
@@ -273,8 +287,15 @@ impl Engine for Weaving {
         (2.0 * self.woven.kinetic_energy() / mass).sqrt()
     }
 
-    fn crossings(&self) -> usize {
-        0
+    /// Yarns that have passed through each other since it was last asked, and points in bodies. To be asked at every frame.
+    fn crossings(&mut self) -> usize {
+        let runs = self.woven.runs();
+        let passed = passings(&self.strands(&self.seen), &self.strands(&runs)).len();
+        let free = runs.iter().flat_map(|run| run.points.iter().zip(run.first..).map(move |(p, s)| (run, *p, s)));
+        let free = free.filter(|(run, _, s)| !self.woven.is_held(self.crossing(run.family, run.yarn, *s)));
+        let inside = inside_bodies(free.map(|(_, p, _)| p), &self.bodies);
+        self.seen = runs;
+        passed + inside
     }
 
     /// Strain of a node is the largest of the springs at its crossing.
