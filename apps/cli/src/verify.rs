@@ -92,8 +92,12 @@ fn line(bad: &BadFrame) -> String {
     let first = bad.first.as_ref().map_or(String::new(), |first| {
         let [x, y, z] = first.at;
         let [one, two] = first.faces;
-        let what =
-            first.body.as_ref().map_or(format!("faces {one} and {two}"), |name| format!("face {one} and `{name}`"));
+        let yarn = |k: u32| format!("{} {}", if k.is_multiple_of(2) { "warp" } else { "weft" }, k / 2);
+        let what = match &first.body {
+            _ if first.yarns => format!("{} and {}", yarn(one), yarn(two)),
+            None => format!("faces {one} and {two}"),
+            Some(name) => format!("face {one} and `{name}`"),
+        };
         format!("; first {what} at {x:.4}, {y:.4}, {z:.4}")
     });
     format!("frame {} ({:.3} s): crossings: {}{first}", bad.frame, bad.time, parts.join(", "))

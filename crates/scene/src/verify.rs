@@ -1,19 +1,22 @@
 //! Looks through a finished cache for what must not be: cloth that has passed through itself or into a body.
 //!
 //! In every frame, pairs of faces that [cross](ripstop::contact::crossing), of the cloth with itself and of the cloth with every body, and pieces of cloth
-//! that lie inside a closed body without crossing it.
+//! that lie inside a closed body without crossing it. Of woven cloth, yarns that have [passed](ripstop::yarn::passings) through each other since the frame before, and points of yarns in closed
+//! bodies that don't hold them.
 //!
 //! A cache has its points in single precision, which moves each by up to 2⁻²⁴ of the largest coordinate L in each direction. So what is no deeper or no wider than
 //! 8 · 2⁻²⁴ L, half a micrometre for a cloth within a metre of the origin, counts as touching: two points, three directions, and as much again for the
 //! rotation of a body. L is that of the cloth, and for a body the larger of the two.
 
-use crate::cache::{BodyPose, CacheError, CacheReader, Frame, FrameFault, Topology};
+use crate::cache::{BodyPose, CacheError, CacheReader, Frame, FrameFault, Topology, Yarns};
 use glam::{DQuat, DVec3};
 use ripstop::contact::crossing;
 use ripstop::parallel;
 use ripstop::sets::Sets;
+use ripstop::yarn::{Strand, passings};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Depth that is touching, over the largest coordinate.
 const TOUCHING: f64 = 8.0 / (1u32 << 24) as f64;
@@ -56,7 +59,7 @@ pub struct BadFrame {
     pub frame: u32,
     /// Simulated time [s].
     pub time: f64,
-    /// Pairs of faces of the cloth that cross each other.
+    /// Pairs of faces of the cloth that cross each other, or of segments of yarns that have passed through each other.
     pub itself: usize,
     /// Bodies that the cloth crosses or is inside of.
     pub bodies: Vec<BadBody>,
@@ -69,20 +72,22 @@ pub struct BadFrame {
 pub struct BadBody {
     /// Its name.
     pub name: String,
-    /// Pairs of a face of the cloth and a triangle of the body that cross.
+    /// Pairs of a face of the cloth and a triangle of the body that cross, or points of yarns in it.
     pub crossings: usize,
     /// Pieces of cloth that are inside of it as a whole; looked for only where nothing crosses it.
     pub inside: usize,
 }
 
-/// Where two faces cross.
+/// Where two faces or yarns cross.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Place {
-    /// A face of the cloth, and another one or a triangle of the body.
+    /// A face of the cloth, and another one or a triangle of the body. Of woven cloth two yarns: twice the number of a warp, or twice that of a weft and one.
     pub faces: [u32; 2],
+    /// They are yarns.
+    pub yarns: bool,
     /// Name of the body; the cloth itself if there is none.
     pub body: Option<String>,
-    /// Middle of the line along which they cross [m].
+    /// Middle of the line along which they cross, or where yarns passed [m].
     pub at: [f64; 3],
 }
 
@@ -107,26 +112,31 @@ pub fn verify(reader: &mut CacheReader, solids: &[Solid], bad: &mut dyn FnMut(Ba
     let path = reader.path().to_path_buf();
     let mut totals = Totals::default();
     let mut frames = reader.frames();
+    let mut last: Option<Arc<Yarns>> = None;
     loop {
         let mut batch = Vec::with_capacity(TOGETHER);
         for frame in frames.by_ref().take(TOGETHER) {
-            let frame = frame?;
+            let mut frame = frame?;
             if frame.bodies.len() != solids.len() {
                 let fault = FrameFault::Size { table: "bodies", found: frame.bodies.len(), expected: solids.len() };
                 return Err(CacheError::Frame { path, index: frame.index, fault });
             }
-            batch.push((frame, None));
+            let now = frame.yarns.take().map(Arc::new);
+            batch.push((frame, now.clone(), std::mem::replace(&mut last, now), None));
         }
         if batch.is_empty() {
             return Ok(totals);
         }
         parallel::for_each_chunk(&mut batch, 1, |_, rows| {
-            for (frame, found) in rows {
-                *found = look(frame, solids);
+            for (frame, now, before, found) in rows {
+                *found = match now {
+                    Some(now) => look_at_yarns(frame, now, before.as_deref(), solids),
+                    None => look(frame, solids),
+                };
             }
         });
         totals.frames += batch.len();
-        for found in batch.into_iter().filter_map(|(_, found)| found) {
+        for found in batch.into_iter().filter_map(|(.., found)| found) {
             totals.bad_frames += 1;
             totals.itself += found.itself;
             totals.bodies += found.bodies.iter().map(|b| b.crossings).sum::<usize>();
@@ -143,7 +153,8 @@ fn look(frame: &Frame, solids: &[Solid]) -> Option<BadFrame> {
     let size = largest(&x);
     let pairs = crossing::crossings(&x, faces, TOUCHING * size);
     let at = |pair: [u32; 2]| crossing::crossing_place(&x, faces, pair, TOUCHING * size);
-    let place = |pair: [u32; 2], at: Option<DVec3>, body| Some(Place { faces: pair, body, at: at?.to_array() });
+    let place =
+        |pair: [u32; 2], at: Option<DVec3>, body| Some(Place { faces: pair, yarns: false, body, at: at?.to_array() });
     let mut first = pairs.first().and_then(|pair| place(*pair, at(*pair), None));
     let mut bodies = Vec::new();
     for (solid, pose) in solids.iter().zip(&frame.bodies) {
@@ -166,6 +177,45 @@ fn look(frame: &Frame, solids: &[Solid]) -> Option<BadFrame> {
     }
     let wrong = !pairs.is_empty() || !bodies.is_empty();
     wrong.then_some(BadFrame { frame: frame.index, time: frame.time, itself: pairs.len(), bodies, first })
+}
+
+/// Looks at one frame of woven cloth, and at the one before it.
+fn look_at_yarns(frame: &Frame, now: &Yarns, before: Option<&Yarns>, solids: &[Solid]) -> Option<BadFrame> {
+    let points = |yarns: &Yarns| yarns.points.iter().map(|p| vector(*p)).collect::<Vec<_>>();
+    let (x, earlier) = (points(now), before.map(points));
+    let passed = match (before, &earlier) {
+        (Some(before), Some(earlier)) => passings(&strands(before, earlier), &strands(now, &x)),
+        _ => Vec::new(),
+    };
+    let first = passed.first().map(|p| Place {
+        faces: p.yarns.map(|yarn| yarn as u32),
+        yarns: true,
+        body: None,
+        at: p.place.to_array(),
+    });
+    let mut bodies = Vec::new();
+    for (solid, pose) in solids.iter().zip(&frame.bodies).filter(|(solid, _)| solid.closed) {
+        let around = solid.placed(pose);
+        let (low, high) = around.iter().fold((DVec3::MAX, DVec3::MIN), |(a, b), p| (a.min(*p), b.max(*p)));
+        let within = |p: &DVec3| p.cmpge(low).all() && p.cmple(high).all();
+        let free = x.iter().zip(&now.held).filter(|(p, held)| !**held && within(p));
+        let crossings = free.filter(|(p, _)| crossing::inside(&around, &solid.triangles, **p)).count();
+        if crossings > 0 {
+            bodies.push(BadBody { name: solid.name.clone(), crossings, inside: 0 });
+        }
+    }
+    let wrong = !passed.is_empty() || !bodies.is_empty();
+    wrong.then_some(BadFrame { frame: frame.index, time: frame.time, itself: passed.len(), bodies, first })
+}
+
+fn strands<'a>(yarns: &Yarns, points: &'a [DVec3]) -> Vec<Strand<'a>> {
+    let strand = |(curve, range): (&crate::cache::Curve, std::ops::Range<usize>)| Strand {
+        yarn: 2 * u64::from(curve.yarn) + u64::from(!curve.warp),
+        first: curve.first as usize,
+        points: &points[range],
+        radius: f64::from(0.5 * yarns.thickness),
+    };
+    yarns.ranges().map(strand).collect()
 }
 
 fn vector(p: [f32; 3]) -> DVec3 {
@@ -217,6 +267,37 @@ mod tests {
             bodies,
             yarns: None,
         }
+    }
+
+    /// A frame with a warp along y at x = 0, and a weft along x at this height.
+    fn woven(index: u32, height: f32) -> Frame {
+        let curve = |warp| crate::cache::Curve { warp, yarn: 3, first: 0, count: 2 };
+        let yarns = Yarns {
+            spacing: 1.0,
+            thickness: 0.1,
+            crossings: [2, 2],
+            curves: vec![curve(true), curve(false)],
+            points: vec![[0.0, -1.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, height], [1.0, 0.0, height]],
+            velocities: vec![[0.0; 3]; 4],
+            loose: vec![0; 4],
+            held: vec![false, true, false, false],
+        };
+        Frame { yarns: Some(yarns), ..frame(index, &[FLAT], vec![at([0.0, 1.0, 0.0])]) }
+    }
+
+    #[test]
+    fn yarns_that_swap_sides_have_passed_and_what_a_body_holds_may_be_in_it() {
+        let frames: Vec<Frame> =
+            [1.0, 0.5, -0.5, -0.2, 0.3].iter().enumerate().map(|(i, h)| woven(i as u32, *h)).collect();
+        let (totals, bad) = found(&frames, &[cube()]).unwrap();
+        assert_eq!((totals.itself, totals.bodies), (2, 0));
+        assert_eq!(bad.iter().map(|b| b.frame).collect::<Vec<_>>(), [2, 4]);
+        let first = bad[0].first.as_ref().unwrap();
+        assert!(first.yarns && first.faces == [6, 7] && first.at[2].abs() < 1e-6, "{first:?}");
+        let mut free = frames[0].clone();
+        free.yarns.as_mut().unwrap().held[1] = false;
+        let (totals, _) = found(&[free], &[cube()]).unwrap();
+        assert_eq!((totals.itself, totals.bodies), (0, 1));
     }
 
     fn found(frames: &[Frame], solids: &[Solid]) -> Result<(Totals, Vec<BadFrame>), CacheError> {

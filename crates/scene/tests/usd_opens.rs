@@ -120,6 +120,7 @@ fn yarns(index: u32, time: f32) -> Yarns {
         crossings: [6, 4],
         curves,
         velocities: points.iter().map(|p| [0.0, 0.0, p[0]]).collect(),
+        held: vec![false; points.len()],
         loose: points.iter().map(|p| if p[1] == 1.0 && index >= 4 { 2 } else { 0 }).collect(),
         points,
     }

@@ -90,6 +90,7 @@ mod tests {
             points: (0..4).map(|i| [i as f32, 0.0, 0.0]).collect(),
             velocities: vec![[0.0; 3]; 4],
             loose: vec![0, 0, 2, 3],
+            held: vec![false; 4],
         }
     }
 

@@ -24,7 +24,7 @@
 //! | curve count, point count | u32, u32 | |
 //! | curves | 4 u32 per curve | 1 for a warp, else 0; number, first crossing, points |
 //! | points, velocities | 3 f32 per point, each | |
-//! | loose | u8 per point | 0 whole cloth, 1 connected, 2 slides, 3 free |
+//! | loose | u8 per point | bits 0 to 6: 0 whole cloth, 1 connected, 2 slides, 3 free; bit 7: held |
 //!
 //! | `BODY` | type | |
 //! |---|---|---|
@@ -177,7 +177,7 @@ pub(super) fn put_yarns(out: &mut Vec<u8>, yarns: &Yarns) {
     }
     put_f32(out, yarns.points.as_flattened());
     put_f32(out, yarns.velocities.as_flattened());
-    out.extend_from_slice(&yarns.loose);
+    out.extend(yarns.loose.iter().zip(&yarns.held).map(|(kind, held)| (kind & 127) | u8::from(*held) << 7));
 }
 
 /// `None` if the bytes don't add up.
@@ -187,7 +187,7 @@ pub(super) fn get_yarns(payload: &[u8]) -> Option<Yarns> {
     let crossings = [bytes.u32()?, bytes.u32()?];
     let (curves, points) = (bytes.u32()? as usize, bytes.u32()? as usize);
     let curve = |[warp, yarn, first, count]: [u32; 4]| Curve { warp: warp == 1, yarn, first, count };
-    let yarns = Yarns {
+    let mut yarns = Yarns {
         spacing,
         thickness,
         crossings,
@@ -195,7 +195,10 @@ pub(super) fn get_yarns(payload: &[u8]) -> Option<Yarns> {
         points: bytes.array(points, f32::from_le_bytes)?,
         velocities: bytes.array(points, f32::from_le_bytes)?,
         loose: bytes.take(points)?.to_vec(),
+        held: Vec::new(),
     };
+    yarns.held = yarns.loose.iter().map(|kind| kind >> 7 == 1).collect();
+    yarns.loose.iter_mut().for_each(|kind| *kind &= 127);
     let total: u64 = yarns.curves.iter().map(|curve| u64::from(curve.count)).sum();
     (bytes.0.is_empty() && total == points as u64).then_some(yarns)
 }

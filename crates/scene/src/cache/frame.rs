@@ -108,6 +108,8 @@ pub struct Yarns {
     pub velocities: Vec<[f32; 3]>,
     /// For every point what holds the yarns of its crossing together: 0 whole cloth, 1 connected, 2 a couple that slides, 3 nothing.
     pub loose: Vec<u8>,
+    /// For every point whether something holds it.
+    pub held: Vec<bool>,
 }
 
 /// A yarn between two cuts.
@@ -149,6 +151,7 @@ impl Yarns {
         same_size("points of yarns", self.points.len(), points)?;
         same_size("velocities of yarns", self.velocities.len(), points)?;
         same_size("loose", self.loose.len(), points)?;
+        same_size("held", self.held.len(), points)?;
         finite("spacing and thickness", &[self.spacing, self.thickness], 1)?;
         finite("points of yarns", self.points.as_flattened(), 3)?;
         finite("velocities of yarns", self.velocities.as_flattened(), 3)

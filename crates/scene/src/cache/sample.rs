@@ -70,6 +70,7 @@ fn yarns(random: &mut Random) -> Yarns {
         points: (0..8).map(|_| [(); 3].map(|()| random.float())).collect(),
         velocities: (0..8).map(|_| [(); 3].map(|()| random.float())).collect(),
         loose: vec![0, 1, 2, 3, 0, 0, 2, 2],
+        held: (0..8).map(|i| i == 4).collect(),
     }
 }
 

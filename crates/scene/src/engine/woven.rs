@@ -126,6 +126,8 @@ impl Weaving {
             let velocity =
                 |s: usize| self.woven.velocity(run.family, self.crossing(run.family, yarn, s)).as_vec3().to_array();
             yarns.velocities.extend((first..first + run.points.len()).map(velocity));
+            let held = |s: usize| self.woven.is_held(self.crossing(run.family, yarn, s));
+            yarns.held.extend((first..first + run.points.len()).map(held));
             yarns.loose.extend(run.kinds.iter().map(|kind| *kind as u8));
         }
         yarns
