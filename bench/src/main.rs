@@ -1,6 +1,6 @@
 //! The same work on ripstop and on other engines, in one run.
 //!
-//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`, and the same with `ball`
+//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`, and the same with `ball`; `yarns`
 //!
 //! Figures are to be read as ratios of rows of one run: machines differ, and so does one machine from hour to hour.
 
@@ -8,6 +8,7 @@ mod ball;
 mod hang;
 mod peer;
 mod strain;
+mod yarns;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -45,6 +46,21 @@ enum Work {
         #[arg(short, long, default_value = "out/bench")]
         output: PathBuf,
     },
+    /// Two corners of woven cloth pulled apart: time per frame against crossings, and two levels against yarns alone.
+    Yarns {
+        /// Warps; there are half as many wefts.
+        #[arg(long, value_delimiter = ',', default_values_t = [40, 80, 120, 160, 200, 240], value_parser = clap::value_parser!(u32).range(8..=2000))]
+        sizes: Vec<u32>,
+        /// Threads.
+        #[arg(long, value_delimiter = ',', default_values_t = [2, 1], value_parser = clap::value_parser!(u16).range(1..=256))]
+        threads: Vec<u16>,
+        /// Warps of the cloth that is computed at two levels and as yarns alone; 0: not at all.
+        #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u32).range(0..=1000))]
+        all_yarn: u32,
+        /// Folder for yarns.json, yarns-scaling.svg and yarns-levels.svg.
+        #[arg(short, long, default_value = "out/bench")]
+        output: PathBuf,
+    },
     /// Draws the plot of an earlier run again.
     Plot {
         /// Folder with hang.json.
@@ -56,6 +72,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().work {
         Work::Hang { sizes, threads, output } => hang::run(&sizes, &threads, &output),
         Work::Ball { sizes, threads, output } => ball::run(&sizes, &threads, &output),
+        Work::Yarns { sizes, threads, all_yarn, output } => yarns::run(&sizes, &threads, all_yarn, &output),
         Work::Plot { folder } => hang::draw(&folder),
     }
 }

@@ -1,0 +1,150 @@
+//! Woven cloth pulled apart by two corners (Metaaphanon 2009, Fig. 6): time per frame against crossings (Fig. 10a), and over the sequence for two levels and for
+//! yarns alone (Fig. 10b).
+
+use anyhow::{Context, Result};
+use ripstop::Vec3;
+use ripstop::body::Bodies;
+use ripstop::cloth::Placement;
+use ripstop::grip::Key;
+use ripstop::yarn::{By, Spec, Woven};
+use ripstop_render::plot::{self, Labels, Series};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Instant;
+
+/// One sequence.
+#[derive(Serialize)]
+struct Row {
+    warps: usize,
+    wefts: usize,
+    threads: usize,
+    all_yarn: bool,
+    /// Mean over the whole sequence [ms].
+    ms_per_frame: f64,
+    /// Mean before the first cut [ms].
+    before: f64,
+    /// Of every frame [ms].
+    frames: Vec<f64>,
+    cuts: u64,
+    couples: usize,
+}
+
+const FRAMES: usize = 80;
+const PER_FRAME: u32 = 8;
+
+/// A cloth whose upper corners are drawn apart by 1.2 of its width from 0.2 to 2.2 s.
+fn cloth(warps: usize, wefts: usize, all_yarn: bool) -> Result<Woven> {
+    let mut spec = Spec::muslin(warps, wefts);
+    spec.stretch = 24.0;
+    spec = spec.with_break_over_friction(20.0);
+    spec.all_yarn = all_yarn;
+    let reach = 0.6 * (warps - 1) as f64 * spec.spacing;
+    let mut cloth = Woven::new(spec, Placement::default())?;
+    let grip = (warps.min(wefts) / 4).max(2);
+    for (name, from, way) in [("left", 0, -reach), ("right", warps - grip, reach)] {
+        let all = (wefts - grip..wefts).flat_map(|j| (from..from + grip).map(move |i| (i, j)));
+        let crossings: Vec<usize> = all.map(|(i, j)| cloth.crossing(i, j)).collect();
+        let key = |time, x| Key { time, shift: Vec3::X * x, turn: Vec3::ZERO };
+        cloth.hold(name, &crossings, By::Keys(vec![key(0.2, 0.0), key(2.2, way)]), None, &Bodies::default());
+    }
+    Ok(cloth)
+}
+
+fn row(warps: usize, wefts: usize, threads: usize, all_yarn: bool) -> Result<Row> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let mut cloth = cloth(warps, wefts, all_yarn)?;
+    let mut none = Bodies::default();
+    let (mut frames, mut whole) = (Vec::new(), 0);
+    for _ in 0..FRAMES {
+        let start = Instant::now();
+        pool.install(|| (0..PER_FRAME).try_for_each(|_| cloth.step(&mut none)))?;
+        frames.push(1e3 * start.elapsed().as_secs_f64());
+        whole += usize::from(cloth.cut_count() == 0);
+    }
+    let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len().max(1) as f64;
+    let row = Row {
+        warps,
+        wefts,
+        threads,
+        all_yarn,
+        ms_per_frame: mean(&frames),
+        before: mean(&frames[..whole]),
+        cuts: cloth.cut_count(),
+        couples: cloth.counts().couples,
+        frames,
+    };
+    println!(
+        "| {} × {} | {} | {} | {:.1} | {:.1} | {} |",
+        row.warps,
+        row.wefts,
+        row.threads,
+        if all_yarn { "all yarn" } else { "two levels" },
+        row.ms_per_frame,
+        row.before,
+        row.cuts
+    );
+    Ok(row)
+}
+
+/// Runs all of it.
+pub fn run(sizes: &[u32], threads: &[u16], all: u32, output: &Path) -> Result<()> {
+    std::fs::create_dir_all(output).with_context(|| format!("{}", output.display()))?;
+    println!("| yarns | threads | model | ms per frame | before the first cut | cuts |\n|---|---|---|---|---|---|");
+    let mut rows = Vec::new();
+    for &count in threads {
+        for &warps in sizes {
+            rows.push(row(warps as usize, warps as usize / 2, count.into(), false)?);
+        }
+    }
+    let first: Vec<&Row> = rows.iter().filter(|row| row.threads == usize::from(threads[0])).collect();
+    let points: Vec<(f64, f64)> = first.iter().map(|row| ((row.warps * row.wefts) as f64, row.ms_per_frame)).collect();
+    let (slope, fit) = line(&points);
+    println!("\n{:.2} µs per crossing and frame, R² = {fit:.4}", 1e3 * slope);
+    let write = |name: &str, text: &str| {
+        let path = output.join(name);
+        std::fs::write(&path, text).with_context(|| format!("{}", path.display()))
+    };
+    let labels = |title: &str, x: &str| Labels { title: title.into(), x: x.into(), y: "ms per frame".into() };
+    let scaling = Series { name: "two levels".into(), points };
+    write("yarns-scaling.svg", &plot::lines(&labels("Time against crossings", "crossings"), &[scaling])?)?;
+    if all > 0 {
+        let both = [false, true].map(|all_yarn| row(all as usize, all as usize / 2, threads[0].into(), all_yarn));
+        let [two, yarns] = both;
+        let (two, yarns) = (two?, yarns?);
+        println!(
+            "\ntwo levels {:.2} × faster before the first cut, {:.2} × over all",
+            yarns.before / two.before,
+            yarns.ms_per_frame / two.ms_per_frame
+        );
+        let series = |name: &str, row: &Row| Series {
+            name: name.into(),
+            points: row.frames.iter().enumerate().map(|(k, ms)| (k as f64, *ms)).collect(),
+        };
+        let series = [series("two levels", &two), series("all yarn", &yarns)];
+        write("yarns-levels.svg", &plot::lines(&labels("Two levels against yarns alone", "frame"), &series)?)?;
+        rows.extend([two, yarns]);
+    }
+    write("yarns.json", &serde_json::to_string_pretty(&rows)?)
+}
+
+/// Slope of the straight line through points, and the share of variance that it explains.
+fn line(points: &[(f64, f64)]) -> (f64, f64) {
+    let n = points.len() as f64;
+    let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+    let (mx, my) = (mean(&|p| p.0), mean(&|p| p.1));
+    let (xx, yy) = (mean(&|p| (p.0 - mx) * (p.0 - mx)), mean(&|p| (p.1 - my) * (p.1 - my)));
+    let xy = mean(&|p| (p.0 - mx) * (p.1 - my));
+    (xy / xx, xy * xy / (xx * yy))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_straight_line_is_told_from_a_bent_one() {
+        let straight: Vec<_> = (1..7).map(|x| (f64::from(x), 3.0 * f64::from(x) + 1.0)).collect();
+        let (slope, fit) = super::line(&straight);
+        assert!((slope - 3.0).abs() < 1e-12 && (fit - 1.0).abs() < 1e-12);
+        let bent: Vec<_> = (1..7).map(|x| (f64::from(x), f64::from(x * x * x))).collect();
+        assert!(super::line(&bent).1 < 0.95);
+    }
+}
