@@ -50,22 +50,27 @@ impl Woven {
             Solver::Sweeps { count } => (1, Some(count)),
         };
         let h = self.spec.step / f64::from(substeps);
+        // Bend and shear springs are weak: they act in every other substep, for both.
+        let weak = f64::from(substeps) / f64::from(substeps.div_ceil(2));
         self.take_substep(h);
         bodies.drive(self.time(), self.spec.step);
         self.drive(bodies);
         self.check()?;
-        self.follow(h);
+        self.follow(h, weak);
         self.find_couples(h);
         self.find_pairs();
         self.find_near_bodies(bodies);
         self.find_gusts();
         for k in 1..=substeps {
             self.predict(h);
-            self.shear(h);
+            let weak_act = k % 2 == 1;
+            if weak_act {
+                self.shear(h, weak);
+            }
             match sweeps {
                 None => {
                     self.press_on();
-                    self.solve_lines(h);
+                    self.solve_lines(h, k == 1, weak_act);
                     self.hold_couples();
                 }
                 Some(count) => self.sweep(h, count),
