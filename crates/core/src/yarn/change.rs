@@ -276,7 +276,7 @@ mod tests {
     fn shear_springs_are_doubled_with_the_same_plane() {
         let mut cloth = crumpled();
         cloth.split(&[cloth.crossing(5, 5)], Kind::Loose);
-        cloth.follow(1e-3);
+        cloth.follow(1e-3, 1.0);
         // Four diagonals meet at a crossing, each twice now; the other ends are one particle.
         assert_eq!(cloth.tables.shears.len(), 8);
         let c = cloth.crossing(5, 5) as u32;
@@ -288,7 +288,7 @@ mod tests {
         let count = |cloth: &Woven| cloth.tables.rising.iter().chain(&cloth.tables.falling).sum::<f64>();
         let before = count(&cloth);
         cloth.cut(Family::Weft, 2, 9, 1.5);
-        cloth.follow(1e-3);
+        cloth.follow(1e-3, 1.0);
         assert_eq!(count(&cloth), before - 4.0);
     }
 }

@@ -15,9 +15,9 @@
 //! so what holds at rest doesn't creep. Beyond that only f pulls, and the points slide along their yarns by what is left: a and b hop from segment to
 //! segment. The force is p + d/(W h²), where p is four fifths of the last substep's, which act before yarns are solved: so friction builds up to
 //! five times what one substep could move.
-//! They never pass the neighbouring crossing of the same yarn, which is `packing` away at least: yarns bunch, and then drag each other along. Past
-//! the end of a yarn by half a crossing (the end sticks out that far) the couple is released. So it is if it is further than θ_dist off T along n where one of the yarns
-//! ends: no crossing beyond holds the same part of it. Elsewhere the weave itself holds the yarns together, however fast they are torn: they go over
+//! They never pass the neighbouring crossing of the same yarn, which is `packing` away at least: yarns bunch, and then drag each other along, with [`JAM`] f at most. Past
+//! the end of a yarn by half a crossing (the end sticks out that far) the couple is released. Where one of the yarns
+//! ends, no crossing beyond holding the same part of it, it can be lifted off: what holds the two together along n is no more than f there, and past θ_dist the couple is released. Elsewhere the weave itself holds the yarns together, however fast they are torn: they go over
 //! and under their neighbours on both sides.
 //!
 //! Source: Metaaphanon 2009 §3.3, eq. 1. Deviations: weights are normalised by W, since the paper's correct twice at the ends of segments;
@@ -139,13 +139,18 @@ impl Yarn<'_> {
     /// Moves a point along the yarn, as far as it goes.
     fn slide(&self, at: f64, by: f64) -> f64 {
         let to = at + by;
-        let (low, high) = (at.floor() as usize, at.ceil() as usize);
-        if to < low as f64 && (low == 0 || !self.live(low - 1)) {
-            low as f64
-        } else if to > high as f64 && !self.live(high) {
-            high as f64
+        if by < 0.0 {
+            let mut low = at.floor();
+            while to < low && low > 0.0 && self.live(low as usize - 1) {
+                low -= 1.0;
+            }
+            to.max(low)
         } else {
-            to
+            let mut high = at.ceil();
+            while to > high && self.live(high as usize) {
+                high += 1.0;
+            }
+            to.min(high)
         }
     }
 }
@@ -176,8 +181,11 @@ fn places(couple: &Couple, [a, b]: [f64; 2], kind: &[Kind], springs: [&Springs; 
 /// Share of what a couple did that goes on into the next substep: all of it would ring.
 const GOES_ON: f64 = 0.8;
 
-/// Furthest that a point slides in a substep [crossings]: less than a segment.
-const FURTHEST: f64 = 0.5;
+/// Furthest that a point slides in a substep [crossings].
+const FURTHEST: f64 = 2.0;
+
+/// What jammed yarns pass on to each other, over what a crossing sticks with.
+const JAM: f64 = 4.0;
 
 /// How far a yarn's end sticks out of its last crossing [crossings].
 const OVERHANG: f64 = 0.5;
@@ -259,12 +267,16 @@ impl Woven {
             }
             let d = p.of(at) - q.of(at) - couple.apart;
             let n = couple.apart / spec.thickness;
-            let off = n * d.dot(n);
-            let lifted = couple.ends && off.length_squared() > spec.apart * spec.apart && !literal;
-            if lifted || !d.is_finite() {
+            let lifted = d.dot(n);
+            // Pulled apart at the end of a yarn: held with no more than the friction, and let go of once that wasn't enough.
+            let most = couple.stick * weight;
+            let held = if couple.ends && !literal && lifted > most { most } else { lifted };
+            if lifted - held > spec.apart || !d.is_finite() {
                 couple.released = true;
                 continue;
             }
+            let off = n * held;
+            let d = d - n * (lifted - held);
             // All that it would take to hold along the cloth, with what went on already.
             let gone_on = press[c] - n * press[c].dot(n);
             let wanted = gone_on + (d - off) / weight;
@@ -302,7 +314,10 @@ impl Woven {
             (along[0][c], along[1][c]) = (to[0], to[1]);
             let friction = off / weight + by;
             press[c] += friction;
-            let by = if at_end { friction } else { friction + left / weight };
+            // Yarns that are jammed slip over others in turn: what they pass on has a limit.
+            let jam = left / weight;
+            let jam = jam.clamp_length_max(JAM * couple.stick);
+            let by = if at_end { friction } else { friction + jam };
             p.push(at, w, -by);
             q.push(at, w, by);
             if literal && (at.get(c) - at.get(half + c)).length_squared() > spec.apart * spec.apart {

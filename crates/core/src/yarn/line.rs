@@ -13,13 +13,14 @@
 //! |---|---|---|---|
 //! | x, w | `x`, `w` | m, 1/kg | nodes of the yarn and their inverse masses (zero where held) |
 //! | n, l, k | `n`, `rest`, `soft` | 1, m, N/m | direction, rest length and stiffness of springs; `soft` is 1/(k h²) |
+//! | \|d\| | `over` | m | length of a spring in the substep before (one over it) |
 //! | λ/h² | `tension` | N | what the spring pulls with; summed over substeps |
 //!
 //! Both matrices are tridiagonal and diagonally dominant, so nothing can go wrong in elimination; a cut spring is a row of its own with
 //! λ = 0. All warps, then all wefts: whole cloth shares its nodes, so one sees what the other has done. Eight yarns are computed together, one
 //! in each lane; yarns don't depend on each other, so threads change nothing.
 //!
-//! Bend springs (every other node, rest length the sum of the two between) are weak: they act explicitly before, with a force
+//! Bend springs (every other node, rest length the sum of the two between) are weak: they act explicitly before, in every other substep for both, with a force
 //! divided by 1 + 2 k h² (w + w), which keeps them stable for any stiffness.
 //!
 //! Source: Macklin et al. 2016 for the constraint; Thomas' algorithm. Metaaphanon 2009 §4.1 sweeps spring by spring ([`super::sweep`]), which
@@ -54,6 +55,8 @@ pub(super) struct Block {
     pub tension: Vec<Lane>,
     /// Tension of the last substep, times h² [N s²].
     pub pull: Vec<Lane>,
+    /// One over the length of each spring in the last substep [1/m].
+    over: Vec<Lane>,
     n: [Vec<Lane>; 3],
     off: Vec<Lane>,
     inverse: Vec<Lane>,
@@ -74,6 +77,7 @@ impl Block {
             live: zeros(),
             tension: zeros(),
             pull: zeros(),
+            over: zeros(),
             n: three(),
             off: zeros(),
             inverse: zeros(),
@@ -88,8 +92,10 @@ pub(super) struct Solve<'a> {
     pub block: &'a mut Block,
     /// Square of the substep [s²].
     pub h2: f64,
-    /// True if there are bend springs.
+    /// True if bend springs act in this substep.
     pub bend: bool,
+    /// True in the first substep of a step: lengths of the last substep aren't known.
+    pub first: bool,
     /// One over the share of stiffness that pushed springs have.
     pub buckle: f64,
 }
@@ -100,9 +106,12 @@ const SHORT: f64 = 1e-12;
 impl Work for Solve<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { block: b, h2, bend, buckle } = self;
+        let Self { block: b, h2, bend, first, buckle } = self;
         if bend {
             bend_yarns(b);
+        }
+        if first {
+            measure(b);
         }
         pull_on(b);
         let count = b.w.len();
@@ -110,14 +119,15 @@ impl Work for Solve<'_> {
         let [nx, ny, nz] = b.n.each_mut().map(|column| &mut column[..count]);
         let (w, rest, soft, live) = (&b.w[..count], &b.rest[..count], &b.soft[..count], &b.live[..count]);
         let (off, inverse, lambda) = (&mut b.off[..count], &mut b.inverse[..count], &mut b.lambda[..count]);
-        let (tension, pull) = (&mut b.tension[..count], &mut b.pull[..count]);
+        let (tension, pull, over) = (&mut b.tension[..count], &mut b.pull[..count], &mut b.over[..count]);
         // There: elimination. What a spring knows of the one before it: direction, whether it is there, and its row.
         let mut n_before = [Row::ZERO; 3];
         let (mut live_before, mut inverse_before, mut lambda_before) = (Row::ZERO, Row::ZERO, Row::ZERO);
         let mut from = [Row(x[0]), Row(y[0]), Row(z[0])];
         for s in 0..count - 1 {
             let to = [Row(x[s + 1]), Row(y[s + 1]), Row(z[s + 1])];
-            let (n, length) = direction(from, to);
+            let (n, length, inverse_length) = direction(from, to);
+            over[s] = inverse_length.0;
             from = to;
             let (alive, pulled) = (Row(live[s]), Row(pull[s]));
             let stretched = (length - Row(rest[s])) * alive;
@@ -201,14 +211,26 @@ fn dot(a: [Row; 3], b: [Row; 3]) -> Row {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Direction (unit) and distance from one point to another.
+/// Direction (unit) and distance from one point to another, and one over it.
 #[inline(always)]
-fn direction(from: [Row; 3], to: [Row; 3]) -> ([Row; 3], Row) {
+fn direction(from: [Row; 3], to: [Row; 3]) -> ([Row; 3], Row, Row) {
     let d = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
     let squared = dot(d, d);
     let length = Row::each(|l| squared.0[l].sqrt());
     let over = Row::each(|l| 1.0 / length.0[l].max(SHORT));
-    ([d[0] * over, d[1] * over, d[2] * over], length)
+    ([d[0] * over, d[1] * over, d[2] * over], length, over)
+}
+
+/// Lengths of all springs.
+#[inline(always)]
+fn measure(b: &mut Block) {
+    let count = b.w.len();
+    let [x, y, z] = b.x.each_ref().map(|column| &column[..count]);
+    let over = &mut b.over[..count];
+    for s in 0..count - 1 {
+        let at = |s: usize| [Row(x[s]), Row(y[s]), Row(z[s])];
+        over[s] = direction(at(s), at(s + 1)).2.0;
+    }
 }
 
 /// The tensions of the last substep go on, along the directions that the yarn then has: (1 + w L) x = x, where L is the Laplacian of the chain
@@ -217,19 +239,16 @@ fn direction(from: [Row; 3], to: [Row; 3]) -> ([Row; 3], Row) {
 fn pull_on(b: &mut Block) {
     let count = b.w.len();
     let [x, y, z] = b.x.each_mut().map(|column| &mut column[..count]);
-    let (w, live, pull) = (&b.w[..count], &b.live[..count], &mut b.pull[..count]);
+    let (w, live, pull, over) = (&b.w[..count], &b.live[..count], &mut b.pull[..count], &b.over[..count]);
     let ratio = &mut b.off[..count];
     // λ/length of the spring before, and what elimination has made of the node before.
     let (mut g_before, mut ratio_before, mut before) = (Row::ZERO, Row::ZERO, [Row::ZERO; 3]);
     for s in 0..count {
         let here = [Row(x[s]), Row(y[s]), Row(z[s])];
         let g = if s + 1 < count {
-            let next = [Row(x[s + 1]), Row(y[s + 1]), Row(z[s + 1])];
-            let d = [next[0] - here[0], next[1] - here[1], next[2] - here[2]];
-            let squared = dot(d, d);
             // A yarn that is pushed doesn't go on pushing: that would not be stable.
             pull[s] = std::array::from_fn(|l| pull[s][l].max(0.0) * live[s][l]);
-            Row::each(|l| pull[s][l] / squared.0[l].sqrt().max(SHORT))
+            Row(pull[s]) * Row(over[s])
         } else {
             Row::ZERO
         };
@@ -266,7 +285,7 @@ fn bend_yarns(b: &mut Block) {
         let here = [Row(x[s]), Row(y[s]), Row(z[s])];
         let pull = if s + 2 < count {
             let there = [Row(x[s + 2]), Row(y[s + 2]), Row(z[s + 2])];
-            let (n, length) = direction(here, there);
+            let (n, length, _) = direction(here, there);
             let stretched = (length - Row(rest[s]) - Row(rest[s + 1])) * Row(live[s]) * Row(live[s + 1]);
             let force = stretched * Row(k[s]);
             [n[0] * force, n[1] * force, n[2] * force]
@@ -311,7 +330,7 @@ mod tests {
         let (count, h2) = (40, 1e-2);
         let from = zigzag(count, h2);
         let mut b = from.clone();
-        Solve { block: &mut b, h2, bend: false, buckle: 1.0 }.run();
+        Solve { block: &mut b, h2, bend: false, first: true, buckle: 1.0 }.run();
         for l in 0..GROUP {
             for s in 0..count - 1 {
                 // Linearised length after the move, less rest length, is what the force stretches the spring by.
@@ -359,7 +378,7 @@ mod tests {
     fn the_width_of_vectors_changes_no_bit() {
         let at = |width| {
             let mut b = zigzag(30, 1e-2);
-            run_at(width, Solve { block: &mut b, h2: 1e-2, bend: true, buckle: 8.0 });
+            run_at(width, Solve { block: &mut b, h2: 1e-2, bend: true, first: true, buckle: 8.0 });
             b.x
         };
         assert_eq!(at(Width::Narrow), at(Width::Four));

@@ -154,14 +154,14 @@ impl Woven {
         });
     }
 
-    /// All shear springs.
-    pub(super) fn shear(&mut self, h: f64) {
+    /// All shear springs, in one of `weak` substeps.
+    pub(super) fn shear(&mut self, h: f64, weak: f64) {
         if self.spec.shear == 0.0 {
             return;
         }
         let (warps, half) = (self.spec.warps, self.kind.len());
         let rest = std::f64::consts::SQRT_2 * self.spec.spacing;
-        let soft = 1.0 / (self.spec.shear * h * h);
+        let soft = 1.0 / (self.spec.shear * weak * h * h);
         let Tables { w, rising, falling, shears, .. } = &self.tables;
         for odd in 0..2 {
             let begin = odd * warps;
@@ -200,12 +200,12 @@ impl Woven {
         }
     }
 
-    /// All warps, then all wefts.
-    pub(super) fn solve_lines(&mut self, h: f64) {
+    /// All warps, then all wefts, in the first substep of a step or another one; `bend` if bend springs act.
+    pub(super) fn solve_lines(&mut self, h: f64, first_substep: bool, bend: bool) {
         let Self { at, v, tables, spec, kind, .. } = self;
         let Tables { warps: blocks, wefts, doubled, two, .. } = tables;
         let warps = spec.warps;
-        let (h2, bend, buckle) = (h * h, spec.bend > 0.0, 1.0 / spec.compression);
+        let (h2, bend, buckle) = (h * h, bend && spec.bend > 0.0, 1.0 / spec.compression);
         for_each_part(blocks.iter_mut().enumerate().collect(), kind.len(), |(g, block)| {
             for (axis, column) in at.0.iter().enumerate() {
                 for (s, lane) in block.x[axis].iter_mut().enumerate() {
@@ -216,7 +216,7 @@ impl Woven {
                     }
                 }
             }
-            lanes::run(Solve { block, h2, bend, buckle });
+            lanes::run(Solve { block, h2, bend, first: first_substep, buckle });
         });
         let blocks = &*blocks;
         let rows = parts(at, v, warps).into_iter().zip(wefts.iter_mut()).collect::<Vec<_>>();
@@ -236,7 +236,7 @@ impl Woven {
                     warps,
                 });
             }
-            lanes::run(Solve { block, h2, bend, buckle });
+            lanes::run(Solve { block, h2, bend, first: first_substep, buckle });
             for axis in 0..3 {
                 let [low, high] = &mut x;
                 let high = any.then_some(&mut *high[axis]);

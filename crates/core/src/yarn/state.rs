@@ -8,6 +8,7 @@
 //! Where the yarns of a crossing touch is kept as two numbers: how far along the warp and along the weft, counted in crossings. They begin
 //! as whole numbers (node to node) and change as the yarns slip.
 
+use super::collide::Pair;
 use super::hold::Hold;
 use super::points::Points;
 use super::spec::{Sliding, Spec, SpecError};
@@ -98,6 +99,10 @@ pub struct Woven {
     pub(super) press: Vec<Vec3>,
     /// Square of the substep that tensions and frictions are kept for [s²]; zero before the first.
     pub(super) h2: f64,
+    /// Pairs of segments that may touch, in the order of their numbers.
+    pub(super) pairs: Vec<Pair>,
+    /// Step from which on they are listed anew.
+    pub(super) list_until: u64,
     pub(super) events: Vec<Cut>,
     pub(super) cuts: u64,
     #[serde(skip)]
@@ -148,6 +153,8 @@ impl Woven {
             normal: vec![Vec3::ZERO; count],
             press: vec![Vec3::ZERO; count],
             h2: 0.0,
+            pairs: Vec::new(),
+            list_until: 0,
             events: Vec::new(),
             cuts: 0,
             tables: Tables::default(),

@@ -50,11 +50,13 @@ impl Woven {
             Solver::Sweeps { count } => (1, Some(count)),
         };
         let h = self.spec.step / f64::from(substeps);
+        // Bend and shear springs are weak: they act in every other substep, for both.
+        let weak = f64::from(substeps) / f64::from(substeps.div_ceil(2));
         self.take_substep(h);
         let time = self.time();
         self.let_go(time);
         self.check()?;
-        self.follow(h);
+        self.follow(h, weak);
         self.find_couples(h);
         self.find_pairs();
         self.find_gusts();
@@ -67,11 +69,14 @@ impl Woven {
                 self.find_near_bodies(bodies);
             }
             self.predict(h);
-            self.shear(h);
+            let weak_act = k % 2 == 1;
+            if weak_act {
+                self.shear(h, weak);
+            }
             match sweeps {
                 None => {
                     self.press_on();
-                    self.solve_lines(h);
+                    self.solve_lines(h, k == 1, weak_act);
                     self.hold_couples();
                 }
                 Some(count) => self.sweep(h, count),

@@ -1,6 +1,6 @@
 //! Tables that are functions of the state: made anew when it changed its kind anywhere.
 
-use super::collide::{Near, Pair};
+use super::collide::Near;
 use super::couple::Couple;
 use super::line::{Block, GROUP};
 use super::meet::Solid;
@@ -12,6 +12,8 @@ use super::state::{Family, Kind, Woven};
 pub(super) struct Tables {
     /// True once they agree with the state.
     pub ready: bool,
+    /// True if they were made anew for this step or the one before, so that particles may be others.
+    pub fresh: bool,
     /// Inverse mass of every particle [1/kg]; zero if held or unused.
     pub w: Vec<f64>,
     /// What velocities are multiplied by in a substep; zero where unused.
@@ -30,8 +32,7 @@ pub(super) struct Tables {
     pub doubled: Vec<bool>,
     /// Crossings with two particles that hold each other.
     pub couples: Vec<Couple>,
-    /// Pairs of segments that may touch, and what they are found with.
-    pub pairs: Vec<Pair>,
+    /// What pairs of segments are found with.
     pub near: Near,
     /// Bodies as yarns meet them.
     pub solids: Vec<Solid>,
@@ -46,10 +47,12 @@ pub(super) struct Tables {
 }
 
 impl Woven {
-    /// Brings the tables up to date, for a substep of `h` [s].
-    pub(super) fn follow(&mut self, h: f64) {
+    /// Brings the tables up to date, for a substep of `h` [s], in one of `weak` of which weak springs act.
+    pub(super) fn follow(&mut self, h: f64, weak: f64) {
         let moved = |couple: &Couple| self.tables.in_place[couple.crossing()] != self.in_place(couple.crossing());
-        if self.tables.ready && !self.tables.couples.iter().any(moved) {
+        let same = self.tables.ready && !self.tables.couples.iter().any(moved);
+        self.tables.fresh = !same;
+        if same {
             return;
         }
         let mut t = std::mem::take(&mut self.tables);
@@ -57,9 +60,9 @@ impl Woven {
         t.before.0.iter_mut().for_each(|column| column.resize(2 * count, 0.0));
         self.follow_particles(&mut t, h);
         self.follow_shears(&mut t);
-        self.follow_blocks(&mut t, h);
+        self.follow_blocks(&mut t, h, weak);
         t.order.clear();
-        t.ready = true;
+        (t.ready, t.fresh) = (true, true);
         self.tables = t;
     }
 
@@ -137,7 +140,7 @@ impl Woven {
         }
     }
 
-    fn follow_blocks(&self, t: &mut Tables, h: f64) {
+    fn follow_blocks(&self, t: &mut Tables, h: f64, weak: f64) {
         let Tables { w, warps, wefts, .. } = t;
         for (family, blocks) in [(Family::Warp, warps), (Family::Weft, wefts)] {
             let (nodes, yarns) = (self.line(family).0, self.yarns(family));
@@ -158,7 +161,7 @@ impl Woven {
                         } else {
                             0.0
                         };
-                        let k_bend = self.spec.bend * h * h;
+                        let k_bend = self.spec.bend * weak * h * h;
                         block.bend[s][l] = k_bend / (1.0 + 2.0 * k_bend * (w[self.particle(family, c)] + next));
                         block.soft[s][l] = if k > 0.0 { 1.0 / (k * h * h) } else { 1.0 / (self.spec.stretch * h * h) };
                     }
