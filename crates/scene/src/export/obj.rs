@@ -1,12 +1,12 @@
 //! OBJ sequences: `v`, `vt` in metres, `f v/vt`. Every program reads them; they carry no velocities and no strain. Rigid
-//! bodies follow the cloth as objects of their own.
+//! bodies follow the cloth as objects of their own, and so do yarns, as lines (`l`) in groups of warps and wefts.
 
 use std::path::Path;
 
 use super::beside::Beside;
 use super::number::{put_row, put_u32};
 use super::{Progress, Result, sequence};
-use crate::cache::{BodySurface, CacheReader, Frame};
+use crate::cache::{BodySurface, CacheReader, Frame, Yarns};
 
 /// Writes `cloth_NNNN.obj` into a folder for every frame.
 ///
@@ -15,21 +15,20 @@ pub fn obj(reader: &mut CacheReader, folder: impl AsRef<Path>, progress: &mut dy
     let bodies = reader.bodies()?;
     sequence::export(reader, folder.as_ref(), "obj", progress, |frame, file| {
         write(frame, file)?;
-        write_bodies(frame, &bodies, file)
+        let count = write_bodies(frame, &bodies, file)?;
+        frame.yarns.as_ref().map_or(Ok(()), |yarns| write_yarns(yarns, count, file))
     })
 }
 
-fn write_bodies(frame: &Frame, bodies: &[BodySurface], file: &mut Beside) -> Result<()> {
+/// Returns how many points are in the file then.
+fn write_bodies(frame: &Frame, bodies: &[BodySurface], file: &mut Beside) -> Result<u32> {
     let mut before = frame.points.len() as u32;
     for (body, pose) in bodies.iter().zip(&frame.bodies) {
         let name: String =
             body.name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
         file.out.extend_from_slice(format!("o {name}\n").as_bytes());
         for point in body.placed(pose) {
-            file.out.extend_from_slice(b"v ");
-            put_row(&mut file.out, &point, b" ");
-            file.out.push(b'\n');
-            file.spill()?;
+            write_point(&point, file)?;
         }
         for triangle in &body.triangles {
             file.out.push(b'f');
@@ -42,16 +41,43 @@ fn write_bodies(frame: &Frame, bodies: &[BodySurface], file: &mut Beside) -> Res
         }
         before += body.points.len() as u32;
     }
+    Ok(before)
+}
+
+fn write_point(point: &[f32; 3], file: &mut Beside) -> Result<()> {
+    file.out.extend_from_slice(b"v ");
+    put_row(&mut file.out, point, b" ");
+    file.out.push(b'\n');
+    file.spill()
+}
+
+/// Yarns as lines, after `before` other points.
+fn write_yarns(yarns: &Yarns, before: u32, file: &mut Beside) -> Result<()> {
+    file.out.extend_from_slice(b"o yarns\n");
+    for point in &yarns.points {
+        write_point(point, file)?;
+    }
+    let mut group = None;
+    for (curve, range) in yarns.ranges() {
+        if group != Some(curve.warp) {
+            group = Some(curve.warp);
+            file.out.extend_from_slice(if curve.warp { b"g warps\n" } else { b"g wefts\n" });
+        }
+        file.out.push(b'l');
+        for point in range {
+            file.out.push(b' ');
+            put_u32(&mut file.out, before + point as u32 + 1);
+        }
+        file.out.push(b'\n');
+        file.spill()?;
+    }
     Ok(())
 }
 
 fn write(frame: &Frame, file: &mut Beside) -> Result<()> {
     file.out.extend_from_slice(format!("# ripstop, frame {}, {} s\no cloth\n", frame.index, frame.time).as_bytes());
     for point in &frame.points {
-        file.out.extend_from_slice(b"v ");
-        put_row(&mut file.out, point, b" ");
-        file.out.push(b'\n');
-        file.spill()?;
+        write_point(point, file)?;
     }
     let topology = &frame.topology;
     // Corners around a node mostly share their uv: a line is written where it differs from the node's last.
@@ -116,6 +142,26 @@ mod tests {
             }
         }
         (points, Topology { faces, corner_uv, ..Topology::default() }, bodies)
+    }
+
+    #[test]
+    fn yarns_are_lines_through_their_own_points() {
+        let (folder, cache) = sample::place();
+        let frames = sample::frames(4, 2);
+        sample::write_with(&cache, &sample::bodies(), &frames);
+        obj(&mut CacheReader::open(&cache).unwrap(), folder.path().join("obj"), &mut |_| {}).unwrap();
+        for frame in &frames {
+            let text =
+                std::fs::read_to_string(folder.path().join(format!("obj/cloth_{:04}.obj", frame.index))).unwrap();
+            let (points, ..) = read(&text);
+            let yarns = frame.yarns.as_ref().unwrap();
+            let own = points.len() - yarns.points.len();
+            assert_eq!(points[own..], yarns.points);
+            let lines: Vec<&str> = text.lines().skip_while(|line| *line != "g warps").collect();
+            let number = |k: usize| (own + k + 1).to_string();
+            let line = |range: std::ops::Range<usize>| format!("l {}", range.map(number).collect::<Vec<_>>().join(" "));
+            assert_eq!(lines, ["g warps", &line(0..2), &line(2..5), "g wefts", &line(5..8)]);
+        }
     }
 
     #[test]
