@@ -56,6 +56,7 @@ impl Woven {
                 self.at.set(c, x + apart);
                 self.at.set(half + c, x - apart);
                 self.v.set(half + c, v);
+                self.gone.set(half + c, self.gone.get(c));
                 self.normal[c] = n;
                 self.hold_split(c, apart);
             }

@@ -61,6 +61,7 @@ impl Woven {
         self.find_pairs();
         self.find_near_bodies(bodies);
         self.find_gusts();
+        self.tables.start.clone_from(&self.at);
         for k in 1..=substeps {
             self.predict(h);
             let weak_act = k % 2 == 1;
@@ -76,13 +77,16 @@ impl Woven {
                 Some(count) => self.sweep(h, count),
             }
             if k % EVERY == 0 || k == substeps {
-                self.keep_apart(f64::from(EVERY) / f64::from(substeps));
+                self.keep_apart(f64::from(EVERY) / f64::from(substeps), k == substeps);
             }
             self.meet_bodies(bodies, h * f64::from(k), h);
             self.velocities(h);
         }
         if sweeps.is_none() {
             self.take_tensions(substeps);
+        }
+        for (gone, (x, start)) in self.gone.0.iter_mut().zip(self.at.0.iter().zip(&self.tables.start.0)) {
+            gone.iter_mut().zip(x.iter().zip(start)).for_each(|(gone, (x, start))| *gone = x - start);
         }
         self.check()?;
         self.weigh(bodies);
