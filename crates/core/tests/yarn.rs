@@ -4,7 +4,8 @@ use ripstop::Vec3;
 use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
 use ripstop::cloth::Placement;
 use ripstop::grip::Key;
-use ripstop::yarn::{By, Damping, Family, Kind, Solver, Spec, Weave, Woven, sweeps_needed};
+use ripstop::wind::Wind;
+use ripstop::yarn::{By, Damping, Family, Kind, Solver, Spec, Weave, Woven, inside_bodies, sweeps_needed};
 
 fn still() -> By {
     By::Keys(Vec::new())
@@ -100,15 +101,14 @@ fn bars_that_move_apart_tear_it_in_two() {
     }
 }
 
-/// Mean length of free ends over seeds [crossings].
-fn fray(ratio: f64) -> f64 {
+/// Mean length of free ends over seeds, when the cloth is drawn apart by `speed` of its width per second [crossings].
+fn fray(ratio: f64, speed: f64) -> f64 {
     let mut all = Vec::new();
     for seed in 1..=4 {
         let mut spec = Spec::muslin(40, 20).with_break_over_friction(ratio);
         spec.seed = seed;
-        // Slowly: yarns are drawn out by friction, not thrown.
-        let mut cloth = bars(spec, 0.6, 2.0);
-        run(&mut cloth, 1.2);
+        let mut cloth = bars(spec, 0.6, 0.6 / speed);
+        run(&mut cloth, 0.6 / speed);
         all.extend(cloth.free_lengths());
     }
     assert!(all.len() > 100, "{} ends", all.len());
@@ -117,8 +117,11 @@ fn fray(ratio: f64) -> f64 {
 
 #[test]
 fn less_friction_frays_further() {
-    let (long, short) = (fray(50.0), fray(10.0));
-    assert!(long > 3.0 && short < 1.5, "free ends of {long} and {short} crossings");
+    // The second is twice as fast as the first: yarns are drawn out by friction, not thrown.
+    for speed in [0.3, 0.6] {
+        let (long, short) = (fray(50.0, speed), fray(10.0, speed));
+        assert!(long > 3.0 && short < 1.5, "free ends of {long} and {short} crossings at {speed} widths per second");
+    }
 }
 
 #[test]
@@ -244,4 +247,82 @@ fn a_light_load_on_stiff_yarns_hangs_still() {
     assert!((load(1) / weight - 1.0).abs() < 0.1, "{} N pull it up, it weighs {weight} N", load(1));
     let all = weight + 9.81 * cloth.momentum().0;
     assert!((load(0) / all + 1.0).abs() < 0.1, "{} N on the top, {all} N hang there", load(0));
+}
+
+#[test]
+fn every_shape_is_met() {
+    let roof = |y: f64| {
+        vec![
+            Vec3::new(-9e-3, 0.0, -9e-3),
+            Vec3::new(-9e-3, 0.0, 9e-3),
+            Vec3::new(9e-3, 0.0, 9e-3),
+            Vec3::new(9e-3, 0.0, -9e-3),
+            Vec3::Y * y,
+        ]
+    };
+    let faces = vec![[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]];
+    let shapes = [
+        Shape::Ball { radius: 8e-3 },
+        Shape::Box { sides: Vec3::splat(0.012) },
+        Shape::Capsule { radius: 6e-3, height: 0.02 },
+        Shape::Cylinder { radius: 8e-3, height: 0.01 },
+        Shape::Hull { points: roof(8e-3) },
+        Shape::Mesh {
+            points: roof(8e-3),
+            triangles: faces.clone().into_iter().chain([[0, 2, 1], [0, 3, 2]]).collect(),
+        },
+        Shape::Mesh { points: roof(8e-3), triangles: faces },
+        Shape::Plane,
+    ];
+    for shape in shapes {
+        let name = shape.name();
+        let top = match &shape {
+            Shape::Ball { radius } => *radius,
+            Shape::Box { sides } => 0.5 * sides.y,
+            Shape::Capsule { height, .. } | Shape::Cylinder { height, .. } => 0.5 * height,
+            Shape::Hull { .. } | Shape::Mesh { .. } => 8e-3,
+            Shape::Plane => 0.0,
+        };
+        // Lies on it after a tenth of a second, flat above its middle.
+        let spec = Spec::muslin(16, 16);
+        let half = 7.5 * spec.spacing;
+        let place = Placement { origin: Vec3::new(-half, top + 2e-3, half), weft: Vec3::X, warp: -Vec3::Z };
+        let mut cloth = Woven::new(spec, place).unwrap();
+        let mut bodies = Bodies::new(vec![BodySpec::new("body", shape).at(Pose::default())], Vec3::ZERO).unwrap();
+        for _ in 0..24 {
+            cloth.step(&mut bodies).unwrap();
+            let inside = inside_bodies((0..cloth.crossings()).map(|c| cloth.position(Family::Warp, c)), &bodies);
+            assert_eq!(inside, 0, "{name} at {} s", cloth.time());
+        }
+        let middle = cloth.position(Family::Warp, cloth.crossing(8, 8)).y;
+        // It would have fallen by 49 mm.
+        assert!(middle > top - 2e-3, "{name}: {middle} instead of {top}");
+    }
+}
+
+#[test]
+fn gusts_push_as_sheets_feel_them() {
+    let wind = Wind { keys: vec![(0.0, Vec3::X * 4.0)], gust: 0.6, period: 0.2, length: 0.003, seed: 3 };
+    let mut spec = Spec::muslin(12, 8);
+    (spec.wind, spec.gravity, spec.air) = (wind.clone(), Vec3::ZERO, 0.5);
+    spec.damping = Damping { sheet: 0.0, couple: 0.0, free: 0.0 };
+    // So soft that in one step every particle goes by itself.
+    (spec.stretch, spec.bend, spec.shear) = (1e-9, 0.0, 0.0);
+    let (air, step) = (spec.air, spec.step);
+    let mut cloth = Woven::new(spec, Placement::default()).unwrap();
+    let places: Vec<Vec3> = (0..cloth.crossings()).map(|c| cloth.position(Family::Warp, c)).collect();
+    cloth.step(&mut Bodies::default()).unwrap();
+    let mut range = (f64::MAX, f64::MIN);
+    for (c, place) in places.into_iter().enumerate() {
+        let u = 4.0 * wind.gust_factor(0.0, place, Vec3::X);
+        range = (range.0.min(u), range.1.max(u));
+        // v' = a (u − v)² from rest: v = a u² t / (1 + a u t).
+        let law = air * u * u * step / (1.0 + air * u * step);
+        let v = cloth.velocity(Family::Warp, c).x;
+        assert!((v / law - 1.0).abs() < 0.01, "crossing {c}: {v} instead of {law}");
+    }
+    assert!(range.1 > 1.3 * range.0, "no gusts, nothing tested: {range:?}");
+    let mut spec = Spec::muslin(4, 4);
+    spec.wind = Wind { gust: 0.5, ..Wind::default() };
+    assert!(Woven::new(spec, Placement::default()).is_err(), "gusts without a period");
 }

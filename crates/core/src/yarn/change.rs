@@ -3,7 +3,7 @@
 //! After every step, in this order:
 //! 1. A spring whose tension is above its breaking force is cut: in every yarn the one that is furthest above, and none within three springs of
 //!    another cut (a shorter end isn't gripped enough to be pulled apart; it would float as a speck).
-//! 2. Where a spring's tension is above its breaking force (without friction: θ_trans of it), its two crossings and their neighbours become couples.
+//! 2. Where a spring's tension is above θ_trans of its breaking force, its two crossings and their neighbours become couples.
 //! 3. So does a crossing whose friction is overcome: where the tension of a yarn changes from one side of the crossing to the other by more
 //!    than it sticks with.
 //! 4. Couples that were pulled apart, or came to the end of a yarn, are disconnected; that splits the crossings along both yarns, up to the next one of
@@ -14,8 +14,7 @@
 //! in the lower plane (Fig. 5), by `tables.rs`; those of cells with a cut side are gone. Rest lengths are scaled so that strains stay as they were.
 //!
 //! Source: Metaaphanon 2009 §3.3–3.4. Deviations: the criterion is tension over breaking force instead of strain (the same for straight
-//! springs, and free of what the solver leaves over); item 3, since welds don't slip, and with it no θ_trans: a couple that sticks moves as whole cloth
-//! does, but needs smaller substeps to do so; the limit of item 1; rest lengths.
+//! springs, and free of what the solver leaves over); item 3, since welds don't slip; the limit of item 1; rest lengths.
 
 use super::spec::Sliding;
 use super::state::{Cut, Family, Kind, Woven};
@@ -56,6 +55,7 @@ impl Woven {
                 self.at.set(c, x + apart);
                 self.at.set(half + c, x - apart);
                 self.v.set(half + c, v);
+                self.gone.set(half + c, self.gone.get(c));
                 self.normal[c] = n;
                 self.hold_split(c, apart);
             }
@@ -100,8 +100,6 @@ impl Woven {
             return;
         }
         let mut loosen = Vec::new();
-        // Where there is friction it says when crossings come loose; taut yarns that don't slip are as good as whole cloth.
-        let transition = if self.spec.sliding == Sliding::Frictionless { self.spec.transition } else { 1.0 };
         for family in Family::BOTH {
             let (count, stride) = self.line(family);
             for yarn in 0..self.yarns(family) {
@@ -110,7 +108,7 @@ impl Woven {
                     let c = self.crossing_of(family, yarn, s);
                     let springs = self.springs(family);
                     let ratio = springs.tension[c] / springs.strength[c];
-                    if springs.stiffness[c] == 0.0 || ratio < transition {
+                    if springs.stiffness[c] == 0.0 || ratio < self.spec.transition {
                         continue;
                     }
                     for end in [c, c + stride] {

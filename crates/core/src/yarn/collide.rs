@@ -1,6 +1,6 @@
 //! Yarns keep off each other: free ones, free ones and whole cloth, whole cloth and itself.
 //!
-//! Every two to six steps, by how fast free yarns change their shape, segments that are near each other, or would meet until the next time by the velocities they have ([`crate::contact::ccd`], which doesn't
+//! Every two to six steps, by how fast free yarns change their shape, segments that are near each other, or would meet until the next time if they went on as in the step before ([`crate::contact::ccd`], which doesn't
 //! miss any), become pairs. Then each pair is kept T apart along the line between its nearest points, which stays on the side it was on when the
 //! pair was found, also over several lists:
 //!
@@ -18,6 +18,8 @@
 //! What may be near is found by the [tree](crate::contact::tree) of boxes that sheets use, which asks for the *relative* motion. Its leaves are segments of free yarns (those with
 //! a disconnected crossing, or one that has slipped by more than [`SLIPPED`]), one by one, and tiles of 4 × 4 crossings of the rest. The tree depends on what came before, but which
 //! pairs there are doesn't, and they are put in the order of their segments and kept with the state: so a resumed run agrees in every bit.
+//!
+//! At the end of a step pairs that are on the wrong side of each other are gone over again, up to [`ROUNDS`] times.
 //!
 //! Not compared: segments of one yarn that are near along it, segments around a crossing that still holds, tiles that touch.
 //! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: inclusion search instead of the roots of a cubic; whole cloth too. Limits: pairs that meet only by
@@ -43,6 +45,8 @@ pub(super) struct Pair {
     way: f64,
     /// Looks that it doesn't need, since it was far apart.
     rests: u8,
+    /// Lists in which it was on the wrong side.
+    wrong: u8,
 }
 
 /// A segment of a yarn.
@@ -100,6 +104,12 @@ pub(super) const EVERY: u32 = 4;
 /// Square of a length that is none [m²].
 const SHORT: f64 = 1e-24;
 
+/// How often pairs that are on the wrong side of each other are gone over at the end of a step, at most.
+const ROUNDS: u32 = 8;
+
+/// Lists after which a pair that is on the wrong side stays there.
+const FORGET: u8 = 2;
+
 /// Steps from one list of pairs to the next, at least and at most.
 const STEPS: [f64; 2] = [2.0, 6.0];
 
@@ -155,10 +165,9 @@ impl Woven {
         let steps = self.steps_ahead(near);
         self.list_until = self.step + steps as u64;
         near.steps = steps;
-        let horizon = steps * self.spec.step;
         let furthest = AHEAD * self.spec.spacing;
         near.way.clear();
-        near.way.extend((0..self.v.len()).map(|p| (self.v.get(p) * horizon).clamp_length_max(furthest)));
+        near.way.extend((0..self.gone.len()).map(|p| (self.gone.get(p) * steps).clamp_length_max(furthest)));
         near.boxes.resize(near.segments.len(), Swept::of([(Vec3A::ZERO, Vec3A::ZERO)]));
         for &id in near.free.iter().chain(&near.whole) {
             let corners =
@@ -227,14 +236,15 @@ impl Woven {
         let mut pairs: Vec<Pair> = Vec::with_capacity(self.pairs.len());
         lists.iter().for_each(|list| pairs.extend_from_slice(list));
         pairs.sort_unstable_by_key(|pair| pair.key);
-        // What is on the wrong side of each other still knows where it belongs.
+        // What is on the wrong side of each other still knows where it belongs, for a while: what doesn't come free tears at everything around.
         let mut old = self.pairs.iter().peekable();
         for pair in &mut pairs {
             while old.next_if(|old| old.key < pair.key).is_some() {}
             if let Some(old) = old.next_if(|old| old.key == pair.key)
                 && old.normal.dot(pair.normal) < 0.0
+                && old.wrong < FORGET
             {
-                pair.normal = old.normal;
+                (pair.normal, pair.wrong) = (old.normal, old.wrong + 1);
             }
         }
         self.pairs = pairs;
@@ -244,11 +254,11 @@ impl Woven {
     /// How many steps a list is good for.
     fn steps_ahead(&self, near: &Near) -> f64 {
         let aside = |id: &u32| {
-            let [p, q] = near.segments[*id as usize].ends.map(|p| self.v.get(p as usize));
+            let [p, q] = near.segments[*id as usize].ends.map(|p| self.gone.get(p as usize));
             p.distance_squared(q)
         };
         let mean = near.free.iter().map(aside).sum::<f64>() / near.free.len().max(1) as f64;
-        let steps = ASIDE * self.spec.spacing / (mean.sqrt() * self.spec.step);
+        let steps = ASIDE * self.spec.spacing / mean.sqrt();
         steps.clamp(STEPS[0], STEPS[1]).floor()
     }
 
@@ -329,6 +339,7 @@ impl Woven {
         if self.together(&a, &b) {
             return None;
         }
+        let thickness = self.spec.thickness;
         let ends = [a.ends[0], a.ends[1], b.ends[0], b.ends[1]];
         let from = ends.map(|p| self.at.get(p as usize));
         let way = ends.map(|p| near.way[p as usize]);
@@ -336,11 +347,10 @@ impl Woven {
         let nearer = |(i, j): (usize, usize)| (way[i] - way[j]).length_squared();
         let most = [(0, 2), (0, 3), (1, 2), (1, 3)].into_iter().map(nearer).fold(0.0, f64::max).sqrt();
         let between = nearest(&from).0;
-        let thickness = self.spec.thickness;
         let length = between.length();
         let is_near = length < (1.0 + NEAR) * thickness;
         let meet = || {
-            // What comes as near as 2 T becomes a pair: a finer answer would cost more than the pair does.
+            // What comes nearer by T becomes a pair: a finer answer would cost more than the pair does.
             if length - most > 2.0 * thickness {
                 return false;
             }
@@ -352,51 +362,65 @@ impl Woven {
         }
         let across = || (from[1] - from[0]).cross(from[3] - from[2]).try_normalize().unwrap_or(Vec3::Y);
         let normal = between.try_normalize().unwrap_or_else(across);
-        Some(Pair { key, ends, normal, way: most / near.steps, rests: 0 })
+        Some(Pair { key, ends, normal, way: most / near.steps, rests: 0, wrong: 0 })
     }
 
-    /// Keeps all pairs apart, one after the other; `share` is the part of a step from one look to the next.
-    pub(super) fn keep_apart(&mut self, share: f64) {
-        let thickness = self.spec.thickness;
-        let w = &self.tables.w;
-        for pair in &mut self.pairs {
-            if pair.rests > 0 {
-                pair.rests -= 1;
-                continue;
-            }
-            let [i, j, k, l] = pair.ends;
-            let ends = [i as usize, j as usize, k as usize, l as usize];
-            let x = [self.at.get(ends[0]), self.at.get(ends[1]), self.at.get(ends[2]), self.at.get(ends[3])];
-            let (between, s, t) = nearest(&x);
-            let side = between.dot(pair.normal);
-            let length = between.length();
-            if side > 0.0 && length >= thickness {
-                pair.normal = between / length;
-                // Twice as fast as it began, and a little more.
-                let goes = 2.0 * pair.way * share + 0.1 * thickness;
-                pair.rests = ((length - thickness) / goes).min(MOST_RESTS) as u8;
-                continue;
-            }
-            // Still on its side: the line between the points is the new normal; passed: back along the old one.
-            let missing = if side > 0.0 {
-                pair.normal = between / length;
-                thickness - length
-            } else {
-                thickness - side
-            };
-            let share = [1.0 - s, s, t - 1.0, -t];
-            let weight = w[ends[0]] * share[0] * share[0]
-                + w[ends[1]] * share[1] * share[1]
-                + w[ends[2]] * share[2] * share[2]
-                + w[ends[3]] * share[3] * share[3];
-            if weight > 0.0 {
-                // Never further than T in one go: deep ones come free over several substeps.
-                let by = pair.normal * (missing.min(thickness) / weight);
-                for (&p, b) in ends.iter().zip(share) {
-                    self.at.add(p, by * (b * w[p]));
-                }
+    /// Keeps all pairs apart, one after the other; `share` is the part of a step from one look to the next, `last` is true at the end of a step.
+    pub(super) fn keep_apart(&mut self, share: f64, last: bool) {
+        let mut wrong = std::mem::take(&mut self.tables.wrong);
+        wrong.clear();
+        for k in 0..self.pairs.len() {
+            if self.pairs[k].rests > 0 {
+                self.pairs[k].rests -= 1;
+            } else if self.keep_pair(k, share) {
+                wrong.push(k as u32);
             }
         }
+        for _ in 0..if last { ROUNDS } else { 0 } {
+            wrong.retain(|&k| self.keep_pair(k as usize, share));
+        }
+        self.tables.wrong = wrong;
+    }
+
+    /// Keeps a pair apart. True if it was on the wrong side.
+    #[inline(always)]
+    fn keep_pair(&mut self, k: usize, share: f64) -> bool {
+        let thickness = self.spec.thickness;
+        let pair = &mut self.pairs[k];
+        let w = &self.tables.w;
+        let [i, j, k, l] = pair.ends;
+        let ends = [i as usize, j as usize, k as usize, l as usize];
+        let x = [self.at.get(ends[0]), self.at.get(ends[1]), self.at.get(ends[2]), self.at.get(ends[3])];
+        let (between, s, t) = nearest(&x);
+        let side = between.dot(pair.normal);
+        let length = between.length();
+        if side > 0.0 && length >= thickness {
+            pair.normal = between / length;
+            // Twice as fast as it began, and a little more.
+            let goes = 2.0 * pair.way * share + 0.1 * thickness;
+            pair.rests = ((length - thickness) / goes).min(MOST_RESTS) as u8;
+            return false;
+        }
+        // Still on its side: the line between the points is the new normal; passed: back along the old one.
+        let missing = if side > 0.0 {
+            pair.normal = between / length;
+            thickness - length
+        } else {
+            thickness - side
+        };
+        let share = [1.0 - s, s, t - 1.0, -t];
+        let weight = w[ends[0]] * share[0] * share[0]
+            + w[ends[1]] * share[1] * share[1]
+            + w[ends[2]] * share[2] * share[2]
+            + w[ends[3]] * share[3] * share[3];
+        if weight > 0.0 {
+            // Never further than T in one go: deep ones come free over several substeps.
+            let by = pair.normal * (missing.min(thickness) / weight);
+            for (&p, b) in ends.iter().zip(share) {
+                self.at.add(p, by * (b * w[p]));
+            }
+        }
+        side <= 0.0
     }
 }
 

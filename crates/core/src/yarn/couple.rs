@@ -5,7 +5,7 @@
 //! | symbol | code | unit | meaning |
 //! |---|---|---|---|
 //! | a, b | `along` | 1 | where the yarns touch, along each in crossings: material points |
-//! | n | `normal` | 1 | normal of the cloth, from the tangents over two segments, once per step |
+//! | n | `normal` | 1 | normal of the cloth, from the tangents over two segments, once per step, on the side it was on |
 //! | σ | `side` | 1 | 1 where the weave has the warp on top, else −1 |
 //! | T | `thickness` | m | distance kept |
 //! | f | `friction` | N | what the crossing sticks with: f₀ × its grip ([`super::Weave::grip`]) |
@@ -178,6 +178,9 @@ fn places(couple: &Couple, [a, b]: [f64; 2], kind: &[Kind], springs: [&Springs; 
     [on_warp.place(a), on_weft.place(b)]
 }
 
+/// Cosine of the angle by which a normal turns in a step before only half of it counts.
+const SUDDEN: f64 = 0.9;
+
 /// Share of what a couple did that goes on into the next substep: all of it would ring.
 const GOES_ON: f64 = 0.8;
 
@@ -201,8 +204,11 @@ impl Woven {
                 Kind::Connected => f64::INFINITY,
                 Kind::Loose => self.friction(c) * h * h,
             };
+            // Yarns that turn past being parallel don't change sides, and what turns at once doesn't throw them about.
             if let Some(normal) = self.cloth_normal(c) {
-                self.normal[c] = normal;
+                let old = self.normal[c];
+                let normal = if normal.dot(old) < 0.0 { -normal } else { normal };
+                self.normal[c] = if normal.dot(old) < SUDDEN { (normal + old).normalize() } else { normal };
             }
             let near = Family::BOTH.map(|family| self.neighbours(family, c));
             let apart = self.normal[c] * (self.side(c) * self.spec.thickness);

@@ -280,8 +280,8 @@ mod tests {
         let [cylinder, mesh] = both();
         let grid = Grid::new(&mesh.surface, 4e-3);
         let mut found = 0;
-        for key in 0..4000 {
-            let r = |k: u64| hash_unit(3, 3 * key + k) - 0.5;
+        for key in 0..4000_u64 {
+            let r = |k| hash_unit(3, 3 * key + k) - 0.5;
             let p = Vec3::new(r(0), r(1), r(2)) * 0.07;
             let (law, direction) = outside(&cylinder.shape, p).unwrap();
             if law.abs() > 2e-3 {

@@ -255,17 +255,17 @@ mod tests {
     }
 
     fn line(y: f64, z: f64, along: Vec3) -> [Vec3; 3] {
-        [-1.0, 0.0, 1.0].map(|k| Vec3::new(0.13, y, z) + along * k)
+        [-1.0, 0.0, 1.0].map(|k| Vec3::new(0.3 * along.x, y, z) + along * k)
     }
 
     #[test]
     fn a_yarn_that_comes_out_on_the_other_side_has_passed() {
-        let still = line(0.07, 0.0, Vec3::X);
+        let still = line(0.3, 0.0, Vec3::X);
         let (above, below) = (line(0.0, 0.3, Vec3::Y), line(0.0, -0.1, Vec3::Y));
         let found = passings(&[strand(1, &still), strand(2, &above)], &[strand(1, &still), strand(2, &below)]);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!((found[0].yarns, found[0].segments), ([1, 2], [4, 4]));
-        assert!((found[0].time - 0.75).abs() < 1e-9 && found[0].place.distance(Vec3::new(0.13, 0.07, 0.0)) < 1e-9);
+        assert_eq!((found[0].yarns, found[0].segments), ([1, 2], [3, 4]));
+        assert!((found[0].time - 0.75).abs() < 1e-9 && found[0].place.distance(Vec3::new(0.0, 0.3, 0.0)) < 1e-9);
         // All together may go anywhere, and turn.
         let go = |p: Vec3| Vec3::new(-p.y, p.x, p.z) + Vec3::splat(5.0);
         let (s, a) = (still.map(go), above.map(go));
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn yarns_in_each_other_overlap() {
-        let x = line(0.07, 0.0, Vec3::X);
+        let x = line(0.3, 0.0, Vec3::X);
         for (z, count) in [(0.25, 0), (0.15, 0), (0.05, 1)] {
             let y = line(0.0, z, Vec3::Y);
             let found = overlaps(&[strand(1, &x), strand(2, &y)], 0.5);

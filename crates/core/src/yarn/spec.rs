@@ -68,8 +68,8 @@ pub struct Spec {
     pub breaking: f64,
     /// By how much it varies from spring to spring, as a share of it.
     pub spread: f64,
-    /// Share of a spring's breaking force above which its surroundings become yarns, θ_trans / θ_tear; without friction only, which else says when
-    /// crossings come loose.
+    /// Share of a spring's breaking force above which its surroundings become yarns, θ_trans / θ_tear. With 1 friction alone says when crossings come loose: a sixth faster, shorter
+    /// frays, and loads spread further.
     pub transition: f64,
     /// Distance beyond T at which a couple is disconnected, θ_dist [m]; with friction only where a yarn ends.
     pub apart: f64,

@@ -85,6 +85,8 @@ pub struct Woven {
     /// Positions [m] and velocities [m/s] of warps' and wefts' particles.
     pub(super) at: Points,
     pub(super) v: Points,
+    /// How far they went in the last step [m].
+    pub(super) gone: Points,
     pub(super) kind: Vec<Kind>,
     /// Number of the hold plus one; zero if free.
     pub(super) held: Vec<u32>,
@@ -144,6 +146,7 @@ impl Woven {
             step: 0,
             at,
             v: Points::zeros(2 * count),
+            gone: Points::zeros(2 * count),
             kind: vec![Kind::Welded; count],
             held: vec![0; count],
             holds: Vec::new(),

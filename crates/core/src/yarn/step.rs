@@ -60,6 +60,7 @@ impl Woven {
         self.find_couples(h);
         self.find_pairs();
         self.find_gusts();
+        self.tables.start.clone_from(&self.at);
         for k in 1..=substeps {
             // Bodies move in substeps too: light ones that hang on stiff yarns would be thrown about by a step's worth of pull.
             let now = time + h * f64::from(k - 1);
@@ -82,7 +83,7 @@ impl Woven {
                 Some(count) => self.sweep(h, count),
             }
             if k % EVERY == 0 || k == substeps {
-                self.keep_apart(f64::from(EVERY) / f64::from(substeps));
+                self.keep_apart(f64::from(EVERY) / f64::from(substeps), k == substeps);
             }
             self.meet_bodies(bodies, h);
             self.velocities(h);
@@ -91,6 +92,9 @@ impl Woven {
         }
         if sweeps.is_none() {
             self.take_tensions(substeps);
+        }
+        for (gone, (x, start)) in self.gone.0.iter_mut().zip(self.at.0.iter().zip(&self.tables.start.0)) {
+            gone.iter_mut().zip(x.iter().zip(start)).for_each(|(gone, (x, start))| *gone = x - start);
         }
         self.check()?;
         if let Some(body) = bodies.broken() {

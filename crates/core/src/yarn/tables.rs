@@ -34,6 +34,10 @@ pub(super) struct Tables {
     pub couples: Vec<Couple>,
     /// What pairs of segments are found with.
     pub near: Near,
+    /// Pairs that are on the wrong side of each other.
+    pub wrong: Vec<u32>,
+    /// Positions when the step began.
+    pub start: Points,
     /// Bodies as yarns meet them.
     pub solids: Vec<Solid>,
     /// What gusts multiply the wind by, for every particle.
