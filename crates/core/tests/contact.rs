@@ -107,6 +107,39 @@ fn a_heavy_ball_carries_a_light_sheet_along_and_gains_no_energy() {
 }
 
 #[test]
+fn a_heavy_ball_presses_a_strong_sheet_on_the_floor() {
+    // Held by its corners, so that it is stretched all the time; nothing tears.
+    let place = Placement { origin: Vec3::new(-0.8, 0.4, -0.8), weft: Vec3::X, warp: Vec3::Z };
+    let fabric = Fabric { density: 0.4, stretch: 5000.0, shear: 500.0, bend: 1e-4, ..Fabric::default() };
+    let cloth = Cloth::flat(generate::irregular(Vec2::splat(1.6), 0.08, 6).unwrap(), fabric.density, place);
+    let corner = |p: Vec2| [p.x, p.y].into_iter().all(|x| !(1e-9..=1.6 - 1e-9).contains(&x));
+    let corners: Vec<NodeId> = cloth.mesh.nodes().filter(|&n| corner(cloth.mesh.node_uv(n))).collect();
+    assert_eq!(corners.len(), 4);
+    let grip = Grip::still("corners", &corners, &cloth);
+    let mut potentials = model::membrane(&fabric, Elasticity::of(&fabric), &cloth);
+    potentials.extend(Surroundings::default().loads(&cloth));
+    let thrown = ball(0.15, Vec3::new(0.1, 1.0, 0.05), 50.0, Vec3::ZERO);
+    let bodies = Bodies::new(vec![thrown, BodySpec::new("floor", Shape::Plane)], Vec3::Y * -9.81).unwrap();
+    let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 5000.0, on_itself: true };
+    let mut simulation = Simulation::boxed(cloth, potentials, Box::<Implicit>::default(), 1.0 / 240.0)
+        .grip(grip)
+        .with_bodies(bodies)
+        .contact(settings);
+    while simulation.time() < 2.0 {
+        simulation.step().unwrap();
+        let (c, time) = (simulation.cloth(), simulation.time());
+        let strain = c.mesh.edges().map(|e| c.total_strain(e)).fold(0.0, f64::max);
+        assert!(strain < 0.4, "strain {strain} after {time} s");
+        let lowest = c.x.iter().map(|x| x.y).fold(f64::INFINITY, f64::min);
+        assert!(lowest > 0.0, "{lowest} m after {time} s");
+        // Rows keep it apart; nothing has to be moved rigidly.
+        assert_eq!(simulation.contacts().report().frozen, 0, "after {time} s");
+    }
+    assert!(simulation.bodies().middle(0).y < 0.155, "the ball is down");
+    assert_eq!(crossings(&simulation), 0);
+}
+
+#[test]
 fn a_sheet_rests_on_a_floor_and_stays_there() {
     for (name, make, h) in all().into_iter().skip(1) {
         let floor = BodySpec::new("floor", Shape::Plane);

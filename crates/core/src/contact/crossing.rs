@@ -279,7 +279,7 @@ fn candidates(planes: &[Plane], first: usize) -> Vec<[u32; 2]> {
         }
     };
     let mut lists = Vec::new();
-    tree.pairs(ROUNDED, take, &mut lists);
+    tree.pairs(ROUNDED, |_, _| false, take, &mut lists);
     lists.concat()
 }
 

@@ -3,11 +3,12 @@
 //! Points of bodies come first, nodes of the cloth after them, so that numbers stay as they are when the cloth tears. A pair is a point with
 //! a triangle or an edge with an edge, never of one body and never with a corner in common.
 //!
-//! Pairs are found from pairs of triangles, each point and edge being asked for by one of its triangles only. A list of pairs
-//! stays good as long as no point has moved by more than half of the slack that it was made with; in small steps that is
-//! many steps. If few have, from the same beginning, only their pairs are looked for anew.
+//! Pairs are found from pairs of triangles, each point and edge being asked for by one of its triangles only. A list is made for some steps to come, in which every point is taken to go on as
+//! it moves now, and stays good as long as none is farther from that way than half of the slack that the list was made with. If few are, only their pairs are looked for anew.
+//! Pairs that a plane keeps apart by more than reach and slack all that time are not in it: in flat cloth there are none. What is listed changes no result, only how soon it is there.
 
-use super::distance::point_triangle;
+use super::distance::{edge_edge, point_triangle};
+use super::flat::Flat;
 use super::nearest;
 use super::row::{NOBODY, Row};
 use super::tree::{Swept, Tree};
@@ -72,20 +73,32 @@ pub struct Field {
     /// Where they are now [m].
     pub now: Vec<Vec3>,
     tree: Tree,
+    flat: Flat,
     built: bool,
     origin: Vec3,
+    /// Where points are at time zero of the list, from the origin, and by how much they move until its end.
     single: Vec<(Vec3A, Vec3A)>,
+    /// Largest coordinate among these [m].
+    largest: f64,
+    /// Triangles with a point that has strayed.
+    lively: Vec<bool>,
     lists: Vec<Vec<Pair>>,
     /// Pairs that may touch.
     pub pairs: Vec<Pair>,
     /// Their distances at the beginning of the step, rounded down [m]; negative if not known.
     pub apart: Vec<f32>,
-    /// Points that are elsewhere than where the pairs were listed.
+    /// Points that are elsewhere than the list takes them to be; none if all are listed anew.
     strayed: Vec<bool>,
-    /// Where points were when the pairs were listed, and half the slack of the list; no list if negative.
-    listed: Vec<Vec3>,
-    listed_from: Vec<Vec3>,
+    /// Where the list takes every point to be at its time zero [m], and its velocity [m/s].
+    ways: Vec<(Vec3, Vec3)>,
+    /// Slack of the list [m]; no list if negative.
     slack: f64,
+    /// Time of the list at the beginning of the step, its length, and the last time of the list [s].
+    clock: f64,
+    h: f64,
+    until: f64,
+    /// Steps that the next list is made for.
+    span: f64,
 }
 
 impl Field {
@@ -151,6 +164,7 @@ impl Field {
                 }
             }
         }
+        self.flat.link(cloth);
         self.built = false;
         self.slack = -1.0;
     }
@@ -223,16 +237,25 @@ impl Field {
         }
     }
 
-    /// Which way two things lie apart whose nearest points coincide, as those of the lips of a fresh tear do: from the middle of a triangle of one to that of the other.
+    /// Which way two things lie apart whose nearest points coincide, as those of the lips of a fresh tear do: from the middle of a triangle of one to that of the other. Across the
+    /// surface of a body, on the side on which the cloth's triangle lies: the middle of a large triangle, as a floor has them, says nothing about the place.
     pub fn beside(&self, pair: Pair) -> Option<Vec3> {
         let (a, b) = match pair {
             Pair::PointFace(p, f) => (self.face_of.0[p as usize], f),
             Pair::EdgeEdge(e, f) => (self.face_of.1[e as usize], self.face_of.1[f as usize]),
         };
-        let middle = |f: u32| {
-            self.faces.get(f as usize).map(|face| face.points.iter().map(|&p| self.start[p as usize]).sum::<Vec3>())
+        let corners = |f: u32| self.faces.get(f as usize).map(|face| face.points.map(|p| self.start[p as usize]));
+        let ([a, b], [first, second]) = ([corners(a)?, corners(b)?], [a, b].map(|f| (f as usize) < self.body_faces));
+        let middle = |x: [Vec3; 3]| x[0] + x[1] + x[2];
+        let across = |body: [Vec3; 3], cloth: [Vec3; 3]| {
+            let normal = (body[1] - body[0]).cross(body[2] - body[0]).normalize_or_zero();
+            if normal.dot(middle(cloth) - body[0] * 3.0) < 0.0 { -normal } else { normal }
         };
-        (middle(a)? - middle(b)?).try_normalize()
+        match (first, second) {
+            (false, true) => across(b, a).try_normalize(),
+            (true, false) => (-across(a, b)).try_normalize(),
+            _ => (middle(a) - middle(b)).try_normalize(),
+        }
     }
 
     /// Sets where all points are, at the beginning of the step or now.
@@ -245,8 +268,9 @@ impl Field {
         out.extend_from_slice(cloth);
     }
 
-    /// Sets where all points would be at the end of a step of `h` [s] if they went on as they move now.
+    /// Begins a step of `h` [s], after the last one: sets where all points would be at its end if they went on as they move now.
     pub fn foresee(&mut self, v: &[Vec3], bodies: &Bodies, h: f64) {
+        (self.clock, self.h) = (self.clock + self.h, h);
         let Self { start, now, body_of, body_points, .. } = self;
         now.clear();
         now.extend(
@@ -255,69 +279,93 @@ impl Field {
         now.extend(start[*body_points..].iter().zip(v).map(|(x, v)| *x + *v * h));
     }
 
-    /// Notes which points are farther from where the pairs were listed than a list bears, and returns how many; all if there is no list.
-    fn stray(&mut self, x: &[Vec3]) -> usize {
-        let Self { strayed, listed, slack, .. } = self;
+    /// True if the list is good for this step. Otherwise notes what has strayed, if that is little.
+    fn is_listed(&mut self) -> bool {
+        let Self { start, now, strayed, ways, slack, clock, h, until, span, .. } = self;
         strayed.clear();
-        if *slack < 0.0 || x.len() != listed.len() {
-            strayed.resize(x.len(), true);
-            return x.len();
+        if *slack < 0.0 || ways.len() != now.len() {
+            return false;
+        }
+        let (begin, end) = (*clock, *clock + *h);
+        if end > *until * (1.0 + 1e-9) {
+            *span = (2.0 * *span).min(MOST_STEPS);
+            return false;
         }
         let limit = (0.5 * *slack) * (0.5 * *slack);
-        strayed.extend(x.iter().zip(&*listed).map(|(a, b)| a.distance_squared(*b) > limit));
-        strayed.iter().filter(|strayed| **strayed).count()
-    }
-
-    /// True if nothing rests or ends elsewhere than the list bears; otherwise all that has strayed is noted.
-    fn is_listed(&mut self) -> bool {
-        let (start, now) = (std::mem::take(&mut self.start), std::mem::take(&mut self.now));
-        // The way to where the list was made is in it from the same beginning.
-        let from = self.slack >= 0.0 && self.listed_from == start || self.stray(&start) == 0;
-        let count = if from { self.stray(&now) } else { now.len() };
-        // A list is mended only if that is much less work.
-        if !from || 2 * count > now.len() || self.listed_from != start {
-            self.strayed.clear();
+        let (mut count, mut total) = (0, 0);
+        strayed.extend(start.iter().zip(&*now).zip(&*ways).map(|((start, now), &(place, by))| {
+            // Straight ways that are near at both ends are near all the time. What is no number has strayed.
+            let near = (*start - place - by * begin).length_squared().max((*now - place - by * end).length_squared());
+            let strayed = near.is_nan() || near > limit;
+            (count, total) = (count + usize::from(strayed), total + 1);
+            strayed
+        }));
+        if 2 * count > total {
+            *span = (0.5 * *span).max(1.0);
         }
-        (self.start, self.now) = (start, now);
+        // A list is mended only if that is much less work.
+        if count == 0 || 2 * count > total {
+            strayed.clear();
+        }
         count == 0
     }
 
+    /// Takes the ways of all points, or of those that have strayed, to be as they are now.
+    fn set_ways(&mut self) {
+        let Self { start, now, strayed, ways, clock, h, until, span, .. } = self;
+        if strayed.is_empty() {
+            *span = span.max(1.0);
+            (*clock, *until) = (0.0, *span * *h);
+            ways.clear();
+            ways.extend(start.iter().zip(&*now).map(|(start, now)| (*start, (*now - *start) / *h)));
+            return;
+        }
+        for (i, way) in ways.iter_mut().enumerate().filter(|(i, _)| strayed[*i]) {
+            let by = (now[i] - start[i]) / *h;
+            *way = (start[i] - by * *clock, by);
+        }
+    }
+
     /// Lists the pairs that come as near as `reach` [m] to each other between the beginning of the step and now. The list stays good while nothing moves further than half of
-    /// `slack` [m]. True if there is a new list.
+    /// `slack` [m] from where it would go. True if there is a new list.
     pub fn list(&mut self, reach: f64, slack: f64) -> bool {
         if self.is_listed() {
             return false;
         }
-        if self.strayed.is_empty() {
-            self.listed.clone_from(&self.now);
-            self.listed_from.clone_from(&self.start);
-        } else {
-            for ((listed, now), _) in self.listed.iter_mut().zip(&self.now).zip(&self.strayed).filter(|(_, s)| **s) {
-                *listed = *now;
+        self.set_ways();
+        let Self { ways, single, largest, tree, flat, faces, edges, origin, strayed, lively, until, .. } = self;
+        let all = strayed.is_empty();
+        if all {
+            *origin = ways.last().map_or(Vec3::ZERO, |way| way.0);
+            *largest = 0.0;
+            single.resize(ways.len(), (Vec3A::ZERO, Vec3A::ZERO));
+        }
+        // The whole time of the list, also where it was mended later: so boxes of different age fit together.
+        for (i, (single, &(place, by))) in single.iter_mut().zip(&*ways).enumerate() {
+            if all || strayed[i] {
+                let (x, u) = (place - *origin, by * *until);
+                *largest = largest.max(x.abs().max((x + u).abs()).max_element());
+                *single = (x.as_vec3a(), u.as_vec3a());
             }
         }
-        let Self { start, listed: now, single, tree, faces, edges, origin, strayed, .. } = self;
-        let mut largest = 0.0f64;
-        *origin = start.last().copied().unwrap_or_default();
-        single.resize(start.len(), (Vec3A::ZERO, Vec3A::ZERO));
-        for x in start.iter().chain(&*now) {
-            largest = largest.max((*x - *origin).abs().max_element());
-        }
-        parallel::for_each(single, |i, single| {
-            *single = ((start[i] - *origin).as_vec3a(), (now[i] - start[i]).as_vec3a());
-        });
+        let largest = *largest;
         let at = |p: u32| single[p as usize];
-        if !self.built {
+        let boxed = |f: u32| Swept::of(faces[f as usize].points.map(at));
+        let stray = |points: &[u32]| all || points.iter().any(|&p| strayed[p as usize]);
+        let new = !self.built;
+        if new {
             let middle = |f: &Face| f.points.iter().map(|&p| at(p).0).sum::<Vec3A>() / 3.0;
             tree.build(&faces.iter().map(middle).collect::<Vec<_>>(), self.body_faces as u32);
+            flat.forget();
         }
-        let boxed = |f: u32| Swept::of(faces[f as usize].points.map(at));
         // Built anew next time if it has become bad.
-        self.built = tree.refit(boxed);
-        let all = strayed.is_empty();
-        let stray = |points: &[u32]| all || points.iter().any(|&p| strayed[p as usize]);
+        if all || new {
+            self.built = tree.refit(boxed);
+        }
         if !all {
-            tree.enliven(|f| stray(&faces[f as usize].points));
+            lively.clear();
+            lively.extend(faces.iter().map(|face| stray(&face.points)));
+            tree.enliven(lively, boxed);
         }
         // What single precision rounds away of two places and two displacements.
         let reach = (reach + slack + 1e-6 * largest) as f32;
@@ -337,6 +385,7 @@ impl Field {
                     && (g_strayed || stray(&[p]))
                     && !gs.points.contains(&p)
                     && Swept::of([at(p)]).may_meet(g_box, reach)
+                    && !stays_out(at(p), gs.points.map(at), reach)
                 {
                     list.push(Pair::PointFace(p, g));
                 }
@@ -345,6 +394,7 @@ impl Field {
                     && (f_strayed || stray(&[p]))
                     && !fs.points.contains(&p)
                     && Swept::of([at(p)]).may_meet(f_box, reach)
+                    && !stays_out(at(p), fs.points.map(at), reach)
                 {
                     list.push(Pair::PointFace(p, f));
                 }
@@ -363,13 +413,22 @@ impl Field {
                     let o = gs.edges[j];
                     let [c, d] = edges[o as usize];
                     let apart = a != c && a != d && b != c && b != d;
-                    if apart && stray(&[a, b, c, d]) && e_box.may_meet(&Swept::of([at(c), at(d)]), reach) {
+                    if apart
+                        && stray(&[a, b, c, d])
+                        && e_box.may_meet(&Swept::of([at(c), at(d)]), reach)
+                        && !stay_apart([a, b].map(at), [c, d].map(at), reach)
+                    {
                         list.push(Pair::EdgeEdge(e.min(o), e.max(o)));
                     }
                 }
             }
         };
-        tree.pairs(reach, take, &mut self.lists);
+        if on_itself {
+            let some = if all || new { None } else { Some(&lively[..]) };
+            flat.place(tree, body_faces, some, |f| faces[f + body_faces as usize].points.map(at));
+        }
+        let calm = |nodes: (u32, u32), of: [&[u32]; 2]| !on_itself || flat.is_calm(nodes, of, reach, largest as f32);
+        tree.pairs(reach, calm, take, &mut self.lists);
         self.keep_unstrayed();
         self.lists.iter().for_each(|list| self.pairs.extend_from_slice(list));
         self.apart.resize(self.pairs.len(), -1.0);
@@ -405,6 +464,57 @@ impl Field {
         self.apart.truncate(kept);
     }
 }
+
+/// Where something begins and by how much it moves, in single precision.
+type Way = (Vec3A, Vec3A);
+
+/// True if all points of one thing stay farther than `reach` from all of another along `n`, from the first of which they are measured.
+#[inline(always)]
+fn separates<const M: usize, const N: usize>(n: Vec3A, one: [Way; M], other: [Way; N], reach: f32) -> bool {
+    let (x, u) = one[0];
+    let (mut begin, mut end) = (f32::INFINITY, f32::INFINITY);
+    let (mut begin_other, mut end_other) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+    for (y, v) in one {
+        let (from, by) = (n.dot(y - x), n.dot(v - u));
+        (begin, end) = (begin.min(from), end.min(from + by));
+    }
+    for (y, v) in other {
+        let (from, by) = (n.dot(y - x), n.dot(v - u));
+        (begin_other, end_other) = (begin_other.max(from), end_other.max(from + by));
+    }
+    (begin - begin_other).min(end - end_other) > reach * n.length()
+}
+
+/// True if a plane is found that keeps a point farther than `reach` from a triangle all the time.
+#[inline]
+fn stays_out(p: Way, triangle: [Way; 3], reach: f32) -> bool {
+    let [a, b, c] = triangle.map(|(x, _)| x);
+    if separates(p.0 - (a + b + c) / 3.0, [p], triangle, reach) {
+        return true;
+    }
+    let x = [a, b, c].map(|x| (x - p.0).as_dvec3());
+    let n = -point_triangle(Vec3::ZERO, x).of(x);
+    separates(n.as_vec3a(), [p], triangle, reach)
+}
+
+/// True if a plane is found that keeps two edges farther apart than `reach` all the time.
+#[inline]
+fn stay_apart(one: [Way; 2], other: [Way; 2], reach: f32) -> bool {
+    let [a, b] = one.map(|(x, _)| x);
+    let [c, d] = other.map(|(x, _)| x);
+    let (along, apart) = (b - a, (a + b) - (c + d));
+    let across = apart - along * (along.dot(apart) / along.length_squared());
+    if separates(across, one, other, reach) {
+        return true;
+    }
+    let [b, c, d] = [b, c, d].map(|x| (x - a).as_dvec3());
+    let (s, t) = edge_edge([Vec3::ZERO, b], [c, d]);
+    let n = b * s - (c + (d - c) * t);
+    separates(n.as_vec3a(), one, other, reach)
+}
+
+/// Steps that a list is made for, at most.
+const MOST_STEPS: f64 = 2.0;
 
 /// True if two triangles that share one point stay apart otherwise, by more than `reach`: along the line between their middles each lies on its side of that point, and its
 /// two other points lie that far from it.

@@ -1,7 +1,7 @@
 //! Nothing passes through anything: the last word of a step.
 //!
 //! Everything has gone straight from where it was at the beginning of the step to where it is now. A pair that meets on the way, at time t of 0 … 1, is a hit. Rounds:
-//! 1. impulses: of a pair's relative motion along the normal at t only the share t is kept, so it ends where it would have met; friction takes of its slip what Coulomb allows.
+//! 1. impulses: of a pair's relative motion along the normal at t only the share t is kept, so it ends where it would have met, and none of it if it was nearer than that at the beginning; friction takes of its slip what Coulomb allows.
 //!    All hits of a round one after the other, in the order of their pairs; then what moved is looked at again.
 //! 2. zones, after `IMPULSES` rounds: all that hit each other move as one rigid thing, with the momentum and spin they have together, or with what can't be moved if that is
 //!    among them. Things of a rigid zone keep their distances, so they don't meet; what they meet next joins the zone. There is an end to it, at the latest when all is one zone.
@@ -45,6 +45,8 @@ pub struct Resolver {
 struct Hit {
     pair: Pair,
     time: f64,
+    /// Distance at the beginning of the step, rounded down [m].
+    apart: f64,
 }
 
 /// How a body's end has been changed: shift of its middle [m] and turn [rad].
@@ -61,7 +63,7 @@ impl Resolver {
         field: &mut Field,
         cloth: &mut Cloth,
         bodies: &mut Bodies,
-        (thickness, friction): (f64, f64),
+        (thickness, slack, friction): (f64, f64, f64),
         h: f64,
         report: &mut Report,
     ) {
@@ -74,7 +76,7 @@ impl Resolver {
         let mut touched = false;
         for round in 0..ROUNDS {
             // What was moved may have come near others.
-            if round > 0 && field.list(2.0 * thickness, thickness) {
+            if round > 0 && field.list(2.0 * thickness, slack) {
                 field.measure();
                 self.moved.fill(true);
             }
@@ -89,7 +91,7 @@ impl Resolver {
             report.stopped += self.hits.len() as u32;
             self.moved.fill(false);
             if round < IMPULSES {
-                self.push(field, cloth, bodies, friction, KEEN * gap);
+                self.push(field, cloth, bodies, friction, gap);
             } else {
                 report.frozen = self.freeze(field, cloth, bodies);
             }
@@ -137,7 +139,7 @@ impl Resolver {
                     met = met.and_then(|time| pass(field, pair, corners, gap, time));
                 }
                 if let Some(time) = met {
-                    list.push(Hit { pair, time });
+                    list.push(Hit { pair, time, apart: f64::from(apart) });
                 }
             }
         };
@@ -171,7 +173,7 @@ impl Resolver {
     }
 
     /// One round of impulses.
-    fn push(&mut self, field: &mut Field, cloth: &Cloth, bodies: &mut Bodies, friction: f64, keen: f64) {
+    fn push(&mut self, field: &mut Field, cloth: &Cloth, bodies: &mut Bodies, friction: f64, gap: f64) {
         let first = field.body_points;
         let mut nudges = vec![Nudge::default(); bodies.len()];
         let inertia: Vec<(f64, Mat3)> = (0..bodies.len()).map(|b| bodies.inertia(b)).collect();
@@ -221,11 +223,12 @@ impl Resolver {
             if ease <= 0.0 {
                 continue;
             }
-            let kept = 1.0 - hit.time;
+            // What is already nearer than what is kept comes no nearer: a share of ever less would soon be nothing.
+            let lost = if !honed && hit.apart < gap { 1.0 } else { 1.0 - hit.time };
             // What slides along a blade would meet it at the end of every round again.
-            let aside = if honed { keen } else { 0.0 };
-            let push = (aside - along * kept) / ease;
-            let slip = (gone - normal * along) * kept;
+            let aside = if honed { KEEN * gap } else { 0.0 };
+            let push = (aside - along * lost) / ease;
+            let slip = (gone - normal * along) * lost;
             let limit = body.and_then(|b| bodies.get(b)?.friction).unwrap_or(friction) * push;
             let rub = slip.length() / ease;
             let drag = if rub > 0.0 { slip / ease * (limit / rub).min(1.0) } else { Vec3::ZERO };

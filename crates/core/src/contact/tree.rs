@@ -12,8 +12,11 @@ use rayon::prelude::*;
 /// Triangles in a leaf, at most.
 const LEAF: usize = 4;
 
-/// Pairs of tree nodes that work is divided into: a fixed number, whoever does it.
-const TASKS: usize = 256;
+/// Triangles of a pair of tree nodes that is work for one thread, at most: a fixed number, whoever does it.
+const TASK: u32 = 16;
+
+/// Such pairs that are handed to a thread together.
+const TOGETHER: usize = 32;
 
 /// Where something begins and by how much it moves.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +83,8 @@ struct Branch {
     count: u32,
     /// All of its triangles are of the kind that don't count among themselves.
     mute: bool,
+    /// None of them is.
+    loud: bool,
 }
 
 /// The tree.
@@ -97,7 +102,7 @@ pub struct Tree {
     /// Branches that pairs are looked for of; all if empty.
     lively: Vec<bool>,
     tasks: Vec<(u32, u32)>,
-    found: Vec<Vec<(u32, u32)>>,
+    stacks: Vec<Vec<(u32, u32)>>,
 }
 
 impl Tree {
@@ -117,18 +122,26 @@ impl Tree {
 
     fn divide(&mut self, order: &mut [u32], first: usize, middles: &[Vec3A]) {
         let at = self.branches.len();
-        let mute = order.iter().all(|&f| f < self.mute);
-        self.branches.push(Branch { next: 0, first: first as u32, count: order.len() as u32, mute });
+        let muted = order.iter().filter(|&&f| f < self.mute).count();
+        let (mute, loud) = (muted == order.len(), muted == 0);
+        self.branches.push(Branch { next: 0, first: first as u32, count: order.len() as u32, mute, loud });
         if order.len() > LEAF {
-            let (low, high) = order.iter().fold((Vec3A::INFINITY, Vec3A::NEG_INFINITY), |(low, high), &f| {
-                (low.min(middles[f as usize]), high.max(middles[f as usize]))
-            });
-            let size = high - low;
-            let axis = if size.x >= size.y && size.x >= size.z { 0 } else { 1 + usize::from(size.z > size.y) };
-            let half = order.len() / 2;
-            order.select_nth_unstable_by(half, |&a, &b| {
-                middles[a as usize][axis].total_cmp(&middles[b as usize][axis]).then(a.cmp(&b))
-            });
+            let half = if mute || loud {
+                let (low, high) = order.iter().fold((Vec3A::INFINITY, Vec3A::NEG_INFINITY), |(low, high), &f| {
+                    (low.min(middles[f as usize]), high.max(middles[f as usize]))
+                });
+                let size = high - low;
+                let axis = if size.x >= size.y && size.x >= size.z { 0 } else { 1 + usize::from(size.z > size.y) };
+                let half = order.len() / 2;
+                order.select_nth_unstable_by(half, |&a, &b| {
+                    middles[a as usize][axis].total_cmp(&middles[b as usize][axis]).then(a.cmp(&b))
+                });
+                half
+            } else {
+                // The two kinds first.
+                order.sort_unstable();
+                muted
+            };
             let (left, right) = order.split_at_mut(half);
             self.divide(left, first, middles);
             self.divide(right, first + half, middles);
@@ -139,20 +152,14 @@ impl Tree {
     /// Gives all boxes the present sizes. False if the tree has become so bad that it should be built anew.
     pub fn refit(&mut self, triangle: impl Fn(u32) -> Swept + Sync) -> bool {
         self.lively.clear();
-        let Self { branches, boxes, order, leaves, .. } = self;
+        let Self { order, leaves, .. } = self;
         leaves.resize(order.len(), Swept::NONE);
         crate::parallel::for_each(leaves, |i, leaf| *leaf = triangle(order[i]));
-        boxes.resize(branches.len(), Swept::NONE);
+        self.boxes.resize(self.branches.len(), Swept::NONE);
         let mut size = 0.0;
-        for i in (0..branches.len()).rev() {
-            let Branch { first, count, .. } = branches[i];
-            boxes[i] = if count as usize <= LEAF {
-                leaves[first as usize..][..count as usize].iter().fold(Swept::NONE, |all, leaf| all.with(leaf))
-            } else {
-                let second = branches[i + 1].next as usize;
-                boxes[i + 1].with(&boxes[second])
-            };
-            size += boxes[i].size();
+        for i in (0..self.branches.len()).rev() {
+            self.boxes[i] = self.boxed(i);
+            size += self.boxes[i].size();
         }
         if self.built_size == 0.0 {
             self.built_size = size;
@@ -160,16 +167,38 @@ impl Tree {
         size <= 1.5 * self.built_size
     }
 
-    /// Until it is refitted, only pairs of which at least one triangle is `lively` are looked for.
-    pub fn enliven(&mut self, lively: impl Fn(u32) -> bool) {
+    /// The box of a tree node, from what is below it.
+    #[inline]
+    fn boxed(&self, i: usize) -> Swept {
+        let Branch { first, count, .. } = self.branches[i];
+        if count as usize <= LEAF {
+            self.leaves[first as usize..][..count as usize].iter().fold(Swept::NONE, |all, leaf| all.with(leaf))
+        } else {
+            self.boxes[i + 1].with(&self.boxes[self.branches[i + 1].next as usize])
+        }
+    }
+
+    /// Until it is refitted, only pairs of which at least one triangle is `lively` are looked for. Others have the boxes that they had.
+    pub fn enliven(&mut self, lively: &[bool], triangle: impl Fn(u32) -> Swept) {
+        self.lively.clear();
         self.lively.resize(self.branches.len(), false);
         for i in (0..self.branches.len()).rev() {
             let Branch { first, count, .. } = self.branches[i];
+            let range = first as usize..(first + count) as usize;
             self.lively[i] = if count as usize <= LEAF {
-                self.order[first as usize..][..count as usize].iter().any(|&f| lively(f))
+                self.order[range.clone()].iter().any(|&f| lively[f as usize])
             } else {
                 self.lively[i + 1] || self.lively[self.branches[i + 1].next as usize]
             };
+            if !self.lively[i] {
+                continue;
+            }
+            if count as usize <= LEAF {
+                for at in range {
+                    self.leaves[at] = triangle(self.order[at]);
+                }
+            }
+            self.boxes[i] = self.boxed(i);
         }
     }
 
@@ -178,11 +207,28 @@ impl Tree {
         self.lively.is_empty() || self.lively[a as usize] || self.lively[b as usize]
     }
 
+    /// What `triangle` makes of all triangles below each tree node, joined by `join`: anew for those that are lively.
+    pub fn gather<T: Copy>(&self, none: T, triangle: impl Fn(u32) -> T, join: impl Fn(T, T) -> T, out: &mut Vec<T>) {
+        out.resize(self.branches.len(), none);
+        for i in (0..self.branches.len()).rev() {
+            if self.lively.get(i).is_some_and(|lively| !lively) {
+                continue;
+            }
+            out[i] = if self.branches[i].count as usize <= LEAF {
+                self.triangles(i as u32).iter().fold(none, |all, &f| join(all, triangle(f)))
+            } else {
+                join(out[i + 1], out[self.branches[i + 1].next as usize])
+            };
+        }
+    }
+
     /// Calls `take` for every pair of different triangles that may come as near as `reach`, each pair once; it adds what it
     /// makes of the pair to a list. Returns these lists, in an order that depends on the tree but not on the threads.
+    /// Pairs of tree nodes with triangles that all count among themselves are left out if they are `calm`: it is given the two nodes and their triangles.
     pub fn pairs<T: Send>(
         &mut self,
         reach: f32,
+        mut calm: impl FnMut((u32, u32), [&[u32]; 2]) -> bool,
         take: impl Fn(u32, u32, &Swept, &Swept, &mut Vec<T>) + Sync,
         lists: &mut Vec<Vec<T>>,
     ) {
@@ -191,33 +237,29 @@ impl Tree {
             lists.clear();
             return;
         }
-        self.tasks.push((0, 0));
-        // Wider and wider, until there is enough for all.
-        let mut spread = Vec::new();
-        for _ in 0..32 {
-            if self.tasks.len() >= TASKS {
-                break;
+        let (mut tasks, mut open) = (std::mem::take(&mut self.tasks), vec![(0, 0)]);
+        while let Some((a, b)) = open.pop() {
+            let (at, bt) = (&self.branches[a as usize], &self.branches[b as usize]);
+            if !self.is_lively(a, b) || at.loud && bt.loud && calm((a, b), [a, b].map(|n| self.triangles(n))) {
+                continue;
             }
-            spread.clear();
-            let mut grew = false;
-            for &(a, b) in &self.tasks {
-                grew |= self.widen(a, b, reach, &mut |pair| spread.push(pair));
-            }
-            std::mem::swap(&mut self.tasks, &mut spread);
-            if !grew {
-                break;
+            if at.count.max(bt.count) <= TASK {
+                tasks.push((a, b));
+            } else {
+                self.widen(a, b, reach, &mut |pair| open.push(pair));
             }
         }
-        lists.resize_with(self.tasks.len(), Vec::new);
-        lists.truncate(self.tasks.len());
-        self.found.resize_with(self.tasks.len(), Vec::new);
-        let mut found = std::mem::take(&mut self.found);
-        let (tree, tasks) = (&*self, &self.tasks);
-        type Task<'a, T> = (usize, (&'a mut Vec<T>, &'a mut Vec<(u32, u32)>));
-        let work = |(task, (list, stack)): Task<'_, T>| {
+        self.tasks = tasks;
+        let count = self.tasks.len().div_ceil(TOGETHER);
+        lists.resize_with(count, Vec::new);
+        self.stacks.resize_with(count, Vec::new);
+        let mut stacks = std::mem::take(&mut self.stacks);
+        let tree = &*self;
+        type Work<'a, T> = ((&'a mut Vec<T>, &'a mut Vec<(u32, u32)>), &'a [(u32, u32)]);
+        let work = |((list, stack), tasks): Work<'_, T>| {
             list.clear();
             stack.clear();
-            stack.push(tasks[task]);
+            stack.extend_from_slice(tasks);
             while let Some((a, b)) = stack.pop() {
                 if !tree.widen(a, b, reach, &mut |pair| stack.push(pair)) {
                     stack.pop();
@@ -226,11 +268,17 @@ impl Tree {
             }
         };
         if rayon::current_num_threads() == 1 {
-            lists.iter_mut().zip(&mut found).enumerate().for_each(work);
+            lists.iter_mut().zip(&mut stacks).zip(self.tasks.chunks(TOGETHER)).for_each(work);
         } else {
-            lists.par_iter_mut().zip(&mut found).enumerate().with_max_len(4).for_each(work);
+            lists.par_iter_mut().zip(&mut stacks).zip(self.tasks.par_chunks(TOGETHER)).for_each(work);
         }
-        self.found = found;
+        self.stacks = stacks;
+    }
+
+    /// The triangles of a tree node.
+    fn triangles(&self, node: u32) -> &[u32] {
+        let Branch { first, count, .. } = self.branches[node as usize];
+        &self.order[first as usize..][..count as usize]
     }
 
     /// Hands on the pairs of children of a pair of nodes that may meet; the pair itself, and false, if both are leaves.
@@ -317,7 +365,7 @@ mod tests {
             tree.build(&middles, 10);
             assert!(tree.refit(|f| boxes[f as usize]));
             let mut lists = Vec::new();
-            tree.pairs(reach, |a, b, _, _, list| list.push((a.min(b), a.max(b))), &mut lists);
+            tree.pairs(reach, |_, _| false, |a, b, _, _, list| list.push((a.min(b), a.max(b))), &mut lists);
             let mut found: Vec<(u32, u32)> = lists.concat();
             found.sort_unstable();
             let mut expected = Vec::new();
