@@ -232,7 +232,7 @@ impl Woven {
                 }
             }
         };
-        tree.pairs(reach, take, &mut lists);
+        tree.pairs(reach, |_, _| false, take, &mut lists);
         let mut pairs: Vec<Pair> = Vec::with_capacity(self.pairs.len());
         lists.iter().for_each(|list| pairs.extend_from_slice(list));
         pairs.sort_unstable_by_key(|pair| pair.key);

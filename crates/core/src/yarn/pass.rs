@@ -121,7 +121,7 @@ fn pairs<T: Send>(segments: &[Segment], reach: f64, take: impl Fn(&Segment, &Seg
         }
     };
     // What single precision rounds away, in units of the whole.
-    tree.pairs((reach / size) as f32 + 2e-6, test, &mut lists);
+    tree.pairs((reach / size) as f32 + 2e-6, |_, _| false, test, &mut lists);
     let mut found: Vec<((u32, u32), T)> = lists.into_iter().flatten().collect();
     found.sort_by_key(|(key, _)| *key);
     found.into_iter().map(|(_, found)| found).collect()
