@@ -160,7 +160,7 @@ impl Spec {
             all_yarn: false,
             self_collision: true,
             unbreakable: false,
-            solver: Solver::Lines { substeps: 8 },
+            solver: Solver::Lines { substeps: 14 },
             step: 1.0 / 240.0,
             seed: 1,
         }
