@@ -616,7 +616,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_kept_and_mended_leaves_out_nothing_that_comes_near() {
+    fn a_list_that_is_mended_leaves_out_nothing_that_comes_near() {
         let place = Placement { warp: Vec3::Z, ..Placement::default() };
         let mut cloth = Cloth::flat(generate::irregular(Vec2::splat(0.3), 0.03, 4).unwrap(), 0.2, place);
         // Folded over itself, above a box.
@@ -629,7 +629,7 @@ mod tests {
         let mut field = Field::default();
         field.link(&cloth, &bodies, true);
         let (slack, h) = (0.003, 0.01);
-        let (mut kept, mut mended, mut anew) = (0, 0, 0);
+        let (mut mended, mut anew) = (0, 0);
         for step in 0..40u64 {
             let noise = |key: u64, k: u64| 2.0 * hash_unit(1000 * step + k, key) - 1.0;
             let wild = |key: u64| Vec3::new(noise(key, 1), noise(key, 2), noise(key, 3));
@@ -656,16 +656,13 @@ mod tests {
                     }
                 }
                 let new = field.list(REACH, slack);
-                match (new, field.strayed.is_empty()) {
-                    (false, _) => kept += 1,
-                    (true, false) => mended += 1,
-                    (true, true) => anew += 1,
-                }
+                mended += u32::from(new && !field.strayed.is_empty());
+                anew += u32::from(new && field.strayed.is_empty());
                 assert!(is_whole(&field), "step {step}");
             }
             cloth.x.copy_from_slice(&field.now[field.body_points..]);
         }
-        assert!(kept > 3 && mended > 3 && anew > 3, "{kept} kept, {mended} mended, {anew} anew");
+        assert!(mended > 3 && anew > 3, "{mended} mended, {anew} anew");
         assert!(!field.pairs.is_empty());
     }
 }
