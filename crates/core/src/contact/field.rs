@@ -571,3 +571,98 @@ impl Field {
         Row::new(nodes, own, (body, sign, place * sign - bodies.middle(body as usize)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::{BodySpec, Pose, Shape};
+    use crate::cloth::Placement;
+    use crate::contact::distance::{edge_edge_squared, point_triangle_squared};
+    use crate::math::hash_unit;
+    use ripstop_mesh::{Vec2, generate};
+
+    const REACH: f64 = 0.004;
+
+    /// True if all that comes near at the beginning, in the middle or at the end of the step is listed: of the cloth with itself, and of its nodes with a body.
+    fn is_whole(field: &Field) -> bool {
+        let mut listed = field.pairs.clone();
+        listed.sort_unstable();
+        let mut whole = true;
+        let mut ask = |pair: Pair, time: f64| {
+            let c = field.corners(pair);
+            let [a, b, c, d] = c.map(|p| field.start[p as usize].lerp(field.now[p as usize], time));
+            let squared = match pair {
+                Pair::PointFace(..) => point_triangle_squared(a, [b, c, d]),
+                Pair::EdgeEdge(..) => edge_edge_squared([a, b], [c, d]),
+            };
+            whole &= squared >= REACH * REACH || listed.binary_search(&pair).is_ok();
+        };
+        let first = field.body_points as u32;
+        for time in [0.0, 0.5, 1.0] {
+            for (p, f) in (first..field.start.len() as u32).flat_map(|p| (0..field.faces.len()).map(move |f| (p, f))) {
+                if !field.faces[f].points.contains(&p) {
+                    ask(Pair::PointFace(p, f as u32), time);
+                }
+            }
+            for (e, [a, b]) in field.edges.iter().enumerate().filter(|(_, e)| !field.is_body(e[0])) {
+                for (o, [c, d]) in field.edges.iter().enumerate().skip(e + 1) {
+                    if a != c && a != d && b != c && b != d {
+                        ask(Pair::EdgeEdge(e as u32, o as u32), time);
+                    }
+                }
+            }
+        }
+        whole
+    }
+
+    #[test]
+    fn a_list_that_is_mended_leaves_out_nothing_that_comes_near() {
+        let place = Placement { warp: Vec3::Z, ..Placement::default() };
+        let mut cloth = Cloth::flat(generate::irregular(Vec2::splat(0.3), 0.03, 4).unwrap(), 0.2, place);
+        // Folded over itself, above a box.
+        for x in cloth.x.iter_mut().filter(|x| x.x > 0.15) {
+            (x.x, x.y) = (0.3 - x.x, 0.006 + 0.01 * (x.x - 0.15));
+        }
+        let spec =
+            BodySpec::new("box", Shape::Box { sides: Vec3::splat(0.1) }).at(Pose::at(Vec3::new(0.1, -0.053, 0.1)));
+        let bodies = Bodies::new(vec![spec], Vec3::ZERO).unwrap();
+        let mut field = Field::default();
+        field.link(&cloth, &bodies, true);
+        let (slack, h) = (0.003, 0.01);
+        let (mut mended, mut anew) = (0, 0);
+        for step in 0..40u64 {
+            let noise = |key: u64, k: u64| 2.0 * hash_unit(1000 * step + k, key) - 1.0;
+            let wild = |key: u64| Vec3::new(noise(key, 1), noise(key, 2), noise(key, 3));
+            // All of it sways; every third step some of it goes its own way, and now and then all of it.
+            let sway = Vec3::new(0.0, 0.3 * noise(0, 9), 0.1);
+            let share = match step % 6 {
+                2 => 0.1,
+                5 => 1.0,
+                _ => 0.0,
+            };
+            for (n, v) in cloth.v.iter_mut().enumerate() {
+                let own = if hash_unit(step, n as u64) < share { 0.5 } else { 0.02 };
+                *v = sway + wild(n as u64) * own;
+            }
+            Field::place(&mut field.start, &cloth.x, &bodies, false);
+            field.foresee(&cloth.v, &bodies, h);
+            for other in [false, true] {
+                if other {
+                    // Some end elsewhere than was foreseen.
+                    let first = field.body_points;
+                    for (n, x) in field.now[first..].iter_mut().enumerate().filter(|(n, _)| n % 7 == step as usize % 7)
+                    {
+                        *x += wild(1000 + n as u64) * 0.003;
+                    }
+                }
+                let new = field.list(REACH, slack);
+                mended += u32::from(new && !field.strayed.is_empty());
+                anew += u32::from(new && field.strayed.is_empty());
+                assert!(is_whole(&field), "step {step}");
+            }
+            cloth.x.copy_from_slice(&field.now[field.body_points..]);
+        }
+        assert!(mended > 3 && anew > 3, "{mended} mended, {anew} anew");
+        assert!(!field.pairs.is_empty());
+    }
+}

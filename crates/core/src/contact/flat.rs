@@ -286,7 +286,7 @@ mod tests {
         }
 
         /// Pairs of triangles that are looked at: those of which a node is not calm.
-        fn looked_at(&mut self, reach: f64, at: impl Fn(Vec3) -> [Vec3; 2]) -> Vec<(u32, u32)> {
+        fn looked_at(&mut self, reach: f64, at: impl Fn(Vec3) -> [Vec3; 2] + Sync) -> Vec<(u32, u32)> {
             let Self { cloth, tree, flat } = self;
             let corners = |f: usize| {
                 cloth.mesh.face_nodes(ripstop_mesh::FaceId(f as u32)).map(|n| {
@@ -362,7 +362,7 @@ mod tests {
         let crush = |x: Vec3| Vec3::new(0.1 * x.x, 0.0, x.z);
         let moving = |x: Vec3| [x, if x.x < 0.5 { x } else { Vec3::new(1.0 - x.x, 0.002, x.z) }];
         let mut sheet = Sheet::new(|_| ());
-        let mut check = |at: &dyn Fn(Vec3) -> [Vec3; 2], name: &str| {
+        let mut check = |at: &(dyn Fn(Vec3) -> [Vec3; 2] + Sync), name: &str| {
             let (near, looked) = (sheet.near(reach, at), sheet.looked_at(reach, at));
             assert!(!near.is_empty(), "{name}");
             assert!(near.iter().all(|pair| looked.binary_search(pair).is_ok()), "{name}");
