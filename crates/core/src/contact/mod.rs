@@ -366,7 +366,9 @@ impl Contacts {
         }
         let known = memory.binary_search_by(|known| known.pair.cmp(&pair));
         row.before = known.map_or((0.0, Vec3::ZERO), |at| (memory[at].push, memory[at].drag));
-        if let Some(twist) = twists.get(row.body as usize) {
+        // Without free bodies nothing presses harder than the cloth itself.
+        let pressed = || twists.iter().any(|twist| twist.lightness > 0.0);
+        if let Some(twist) = twists.get(row.body as usize).filter(|_| pressed()) {
             // As stiff as its load needs, of which a quarter of the thickness gives way: what a heavy body presses on a floor would go through it otherwise.
             row.stiffness = row.stiffness.max(4.0 * row.before.0 / *thickness);
             if twist.lightness > 0.0 {
