@@ -35,9 +35,9 @@
 //! All in [`Spec`], in SI units; [`Spec::muslin`] frays well, [`Spec::table1`] has the paper's constants and its model without friction.
 //! Breaking force over friction per crossing sets how long frays are: 50 long, 10 short, without friction the weave runs out.
 //!
-//! Forces that couples can pass on in a substep h are about F = m l/h² (mass of a particle, spacing): with muslin and 8 substeps 0.4 mN, where its friction is 0.05 mN and
-//! its breaking force 1 mN. Where friction is above F crossings give way before they slip; for yarns that are stronger by a factor take substeps by its root. Free ends are about as
-//! long with 8 substeps as with 12 where friction is a tenth of the breaking force, shorter where it is a fiftieth.
+//! Forces that couples can pass on in a substep h are about F = m l/h² (mass of a particle, spacing): with muslin and 14 substeps 1.1 mN, where its friction is 0.05 mN and
+//! its breaking force 1 mN. Where friction is above F crossings give way before they slip; for yarns that are stronger by a factor take substeps by its root. With 8 substeps free ends are about as
+//! long where friction is a tenth of the breaking force and shorter where it is a fiftieth, but couples tremble where much pulls at them.
 //!
 //! # Same bits everywhere
 //! Yarns don't depend on each other, rows write to themselves; couples, pairs and bodies go one by one, in the order of their numbers. [`Woven`] is the state: everything else is a
