@@ -1,8 +1,8 @@
 //! The woven cloth of Metaaphanon 2009, timed: `cargo run --release -p ripstop --example yarn -- CASE [WARPS WEFTS [THREADS]] [key=value …]`.
 //!
-//! Cases: `two-balls`, `ball` (with `weave=twill`), `cube`, `out-of-plane`, `bars`, `corner-load`, `scaling`, `all-yarn`.
+//! Cases: `two-balls`, `ball` (with `weave=twill`), `cube`, `out-of-plane`, `bars`, `corner-load`. Pictures are made by `ripstop run scenes/metaaphanon/…`, figures over sizes by `ripstop-bench yarns`.
 //! Keys: `weave` (plain, twill21, twill, twill31, satin, basket), `ratio` (breaking force over friction, or `none`), `seed`, `frames`, `substeps`,
-//! `all_yarn=1`, `self=0`, `check=1` (counts passings of yarns from step to step and from frame to frame, and particles in bodies), `out=FOLDER` (one file of yarns per frame: family, number, then x y z kind per point).
+//! `all_yarn=1`, `self=0`, `check=1` (counts passings of yarns from step to step and from frame to frame, and particles in bodies).
 
 use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
 use ripstop::cloth::Placement;
@@ -10,7 +10,6 @@ use ripstop::yarn::{By, Family, Kind, Run, Solver, Spec, Strand, Weave, Woven, i
 use ripstop::{Key, Vec3};
 use std::collections::HashMap;
 use std::error::Error;
-use std::fmt::Write as _;
 use std::time::Instant;
 
 type Keys = HashMap<String, String>;
@@ -143,20 +142,6 @@ fn make(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(Woven, Bodies, u
     Ok((cloth, bodies, frames))
 }
 
-/// Yarns as text.
-fn text(cloth: &Woven) -> String {
-    let mut text = String::new();
-    for run in cloth.runs() {
-        let family = if run.family == Family::Warp { 'w' } else { 'f' };
-        let _ = write!(text, "{family} {} {}", run.yarn, run.first);
-        for (p, kind) in run.points.iter().zip(&run.kinds) {
-            let _ = write!(text, " {:.6} {:.6} {:.6} {}", p.x, p.y, p.z, *kind as u8);
-        }
-        text.push('\n');
-    }
-    text
-}
-
 /// Passings and the like, counted.
 #[derive(Default)]
 struct Check {
@@ -245,10 +230,6 @@ fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Resu
         } else {
             before.push(ms)
         }
-        if let Some(folder) = keys.get("out") {
-            std::fs::create_dir_all(folder)?;
-            std::fs::write(format!("{folder}/{frame:04}.txt"), text(&cloth))?;
-        }
         if keys.contains_key("verbose") && frame % 5 == 4 {
             let c = cloth.counts();
             let load = cloth.holds().iter().map(|hold| hold.load.length()).fold(0.0, f64::max);
@@ -292,42 +273,6 @@ fn report(case: &str, cloth: &Woven, times: &Times) {
     );
 }
 
-/// Time per frame against crossings, with the share of variance that a straight line explains.
-fn scaling(keys: &Keys) -> Result<(), Box<dyn Error>> {
-    let mut points = Vec::new();
-    for w in [40, 80, 120, 160, 200, 240] {
-        let (cloth, bodies, frames) = make("two-balls", w, w / 2, keys)?;
-        let (cloth, times) = run(cloth, bodies, frames, keys)?;
-        report("two-balls", &cloth, &times);
-        points.push(((w * w / 2) as f64, times.all));
-    }
-    let n = points.len() as f64;
-    let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
-    let (mx, my) = (mean(&|p| p.0), mean(&|p| p.1));
-    let (xx, yy) = (mean(&|p| (p.0 - mx) * (p.0 - mx)), mean(&|p| (p.1 - my) * (p.1 - my)));
-    let xy = mean(&|p| (p.0 - mx) * (p.1 - my));
-    println!("{:.2} µs per crossing and frame, R² = {:.4}", 1e3 * xy / xx, xy * xy / (xx * yy));
-    Ok(())
-}
-
-/// Two-level against all-yarn, before the first cut.
-fn all_yarn(w: usize, h: usize, keys: &Keys) -> Result<(), Box<dyn Error>> {
-    let mut times = Vec::new();
-    for all in ["0", "1"] {
-        let keys: Keys = keys.clone().into_iter().chain([("all_yarn".into(), all.into())]).collect();
-        let (cloth, bodies, frames) = make("two-balls", w, h, &keys)?;
-        let (cloth, time) = run(cloth, bodies, frames, &keys)?;
-        report(if all == "1" { "all-yarn" } else { "two-level" }, &cloth, &time);
-        times.push(time);
-    }
-    println!(
-        "before the first cut {:.2} × faster, whole sequence {:.2} ×",
-        times[1].before / times[0].before,
-        times[1].all / times[0].all
-    );
-    Ok(())
-}
-
 fn main() -> Result<(), Box<dyn Error>> {
     let (keys, plain): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|arg| arg.contains('='));
     let keys: Keys = keys.iter().filter_map(|arg| arg.split_once('=')).map(|(a, b)| (a.into(), b.into())).collect();
@@ -335,7 +280,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let size = |at: usize, default: usize| plain.get(at).map_or(Ok(default), |text| text.parse());
     let default = match case {
         "cube" => (160, 80),
-        "all-yarn" => (120, 60),
         _ => (80, 40),
     };
     let (w, h) = (size(1, default.0)?, size(2, default.1)?);
@@ -346,14 +290,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn go(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(), Box<dyn Error>> {
-    match case {
-        "scaling" => scaling(keys),
-        "all-yarn" => all_yarn(w, h, keys),
-        _ => {
-            let (cloth, bodies, frames) = make(case, w, h, keys)?;
-            let (cloth, times) = run(cloth, bodies, frames, keys)?;
-            report(case, &cloth, &times);
-            Ok(())
-        }
-    }
+    let (cloth, bodies, frames) = make(case, w, h, keys)?;
+    let (cloth, times) = run(cloth, bodies, frames, keys)?;
+    report(case, &cloth, &times);
+    Ok(())
 }

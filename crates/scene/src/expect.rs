@@ -1,10 +1,10 @@
 //! What a scene promises, held against what came out.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Torn, plastic_strains};
 use crate::file::Scene;
 use crate::range::Range;
 use crate::summary::Outcome;
-use crate::tally::{Tally, Torn, plastic_strains};
+use crate::tally::Tally;
 use ripstop::mesh::pieces;
 use ripstop::opening::nearest_on_line;
 use ripstop::yarn::Woven;

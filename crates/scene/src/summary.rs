@@ -1,7 +1,8 @@
 //! `summary.json`: what happened, in one page.
 
+use crate::engine::Start;
 use crate::expect::{Evidence, judge, mean_angle};
-use crate::tally::{Start, Tally};
+use crate::tally::Tally;
 use ripstop::contact::{Report, Untangled};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -4,12 +4,12 @@
 mod sheet;
 mod woven;
 
+pub use sheet::plastic_strains;
 pub use woven::Weaving;
 
 use crate::cache::{Frame, Topology};
-use crate::tally::{Moment, Start, Torn};
 use ripstop::contact::Report;
-use ripstop::{Bodies, Simulation, Snapshot, SnapshotRef, StepError, Vec3, Watch, yarn};
+use ripstop::{Bodies, Simulation, Snapshot, SnapshotRef, StepError, Vec2, Vec3, Watch, yarn};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -49,6 +49,65 @@ pub struct Effort {
     pub residual: Option<f64>,
     /// What contact did.
     pub contact: Report,
+}
+
+/// One opened edge or cut yarn, as far as expectations need it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Torn {
+    /// When [s].
+    pub time: f64,
+    /// Node at which the cloth parted.
+    pub node: u32,
+    /// Middle of the edge in the material [m].
+    pub uv: Vec2,
+    /// Middle of the edge in the world [m].
+    pub place: Vec3,
+    /// Direction in the world (unit).
+    pub direction: Vec3,
+    /// Direction in the material from weft [rad], in [0, π).
+    pub angle: f64,
+    /// Rest length [m].
+    pub length: f64,
+    /// Seam that it was part of.
+    pub seam: Option<u32>,
+    /// Body that cut it.
+    pub cut: Option<u32>,
+}
+
+/// One moment of the run, at every frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// When [s].
+    pub time: f64,
+    /// Lowest point of the cloth [m].
+    pub lowest: f64,
+    /// Width of the sheet across its middle, along v, over its material width; NaN when torn there.
+    pub waist: f64,
+    /// Force on each grip [N].
+    pub loads: Vec<Vec3>,
+    /// Displacement of each grip [m].
+    pub shifts: Vec<Vec3>,
+}
+
+/// The state of the cloth at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// Nodes.
+    pub nodes: usize,
+    /// Edges.
+    pub edges: usize,
+    /// Faces.
+    pub faces: usize,
+    /// Pieces.
+    pub pieces: usize,
+    /// Material area [m²].
+    pub area: f64,
+    /// Mean length of edges in the material [m].
+    pub spacing: f64,
+    /// Height of the highest held node [m].
+    pub hold_height: f64,
+    /// Middle of the cloth's mass [m].
+    pub middle: Vec3,
 }
 
 /// Something that moves and tears.

@@ -1,13 +1,12 @@
 //! A sheet: triangles that part along edges.
 
-use super::{Effort, Engine, EngineError, State, StateRef};
+use super::{Effort, Engine, EngineError, Moment, Start, State, StateRef, Torn};
 use crate::body;
 use crate::cache::{Frame, Topology};
-use crate::tally::{Moment, Start, Torn, middle, plastic_strains, waist};
 use ripstop::contact::crossing::Crossings;
-use ripstop::mesh::{Id, pieces};
+use ripstop::mesh::{EdgeId, Id, NodeId, pieces};
 use ripstop::tear::{Cause, Event, SeamReason};
-use ripstop::{Bodies, Simulation, Vec3, Watch};
+use ripstop::{Bodies, Cloth, Simulation, Vec2, Vec3, Watch};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -214,4 +213,30 @@ fn line(simulation: &Simulation, event: &Event) -> Value {
         line["body"] = body.name.as_str().into();
     }
     line
+}
+
+/// Middle of a cloth's mass [m].
+fn middle(cloth: &Cloth) -> Vec3 {
+    let nodes = cloth.mesh.nodes();
+    nodes.map(|n| cloth.x[n] * cloth.mass[n]).sum::<Vec3>() / cloth.mass.iter().sum::<f64>()
+}
+
+/// Distance between the two ends of the line u = middle, over its material length.
+fn waist(cloth: &Cloth, spacing: f64) -> f64 {
+    let mesh = &cloth.mesh;
+    let bounds = mesh.nodes().map(|n| mesh.node_uv(n)).fold((Vec2::MAX, Vec2::MIN), |(a, b), p| (a.min(p), b.max(p)));
+    let middle = 0.5 * (bounds.0.x + bounds.1.x);
+    let nearest = |v: f64| {
+        let off = |n: &NodeId| mesh.node_uv(*n).distance_squared(Vec2::new(middle, v));
+        mesh.nodes().min_by(|a, b| off(a).total_cmp(&off(b))).filter(|n| off(n).sqrt() < spacing)
+    };
+    match (nearest(bounds.0.y), nearest(bounds.1.y)) {
+        (Some(a), Some(b)) => cloth.x[a].distance(cloth.x[b]) / mesh.node_uv(a).distance(mesh.node_uv(b)),
+        _ => f64::NAN,
+    }
+}
+
+/// Plastic strain of every edge.
+pub fn plastic_strains(cloth: &Cloth) -> impl Iterator<Item = f64> + '_ {
+    cloth.mesh.edges().map(|e: EdgeId| cloth.rest[e] / cloth.woven[e] - 1.0)
 }

@@ -1,10 +1,9 @@
 //! Woven cloth: yarns that break. Frames carry all yarns as curves, and beside them the sheet as far as it is whole: the triangles of the grid
 //! of crossings whose sides aren't cut and whose crossings hold, each crossing at the middle of its yarns.
 
-use super::{Engine, EngineError, State, StateRef};
+use super::{Engine, EngineError, Moment, Start, State, StateRef, Torn};
 use crate::body;
 use crate::cache::{Curve, Frame, Topology, Yarns};
-use crate::tally::{Moment, Start, Torn};
 use ripstop::body::BodiesState;
 use ripstop::grip::Key;
 use ripstop::mesh::{Id, Mesh};
