@@ -179,6 +179,9 @@ shape = { ball = { radius = 0.002 } }
 place = [0.015, -0.0025, 0]
 holds = { disc = { at = [0.015, 0], radius = 0.0021 } }
 mass = 3e-5
+
+[expect]
+crossings = { min = 0 }
 "#;
     let events = killed_and_resumed(scene);
     assert!(events.contains("\"cause\":\"yarn_tension\"") && events.contains("\"yarn\":\"weft\""));

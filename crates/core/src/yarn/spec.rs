@@ -124,7 +124,7 @@ pub struct SpecError {
 /// Most yarns in one direction.
 const MOST: usize = 20_000;
 
-/// Most crossings: a state of that many fills 16 GiB.
+/// Most crossings: more would be a slip, at about a kilobyte each.
 const MOST_CROSSINGS: usize = 20_000_000;
 
 impl Spec {

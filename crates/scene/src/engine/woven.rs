@@ -337,6 +337,8 @@ impl Engine for Weaving {
         let State::Woven(state) = state else { return false };
         let WovenState { woven, bodies } = *state;
         self.woven = woven;
+        // A checkpoint is taken at a frame, where crossings were counted.
+        self.seen = self.woven.runs();
         self.bodies.restore(bodies)
     }
 
