@@ -9,6 +9,7 @@ mod report;
 mod run;
 mod sheet;
 mod verify;
+mod view;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
@@ -37,6 +38,8 @@ enum Command {
     Check(check::Args),
     /// List the scenes there are, with one line each
     Scenes(list::Args),
+    /// Grab and tear cloth in the browser
+    View(view::Args),
     /// List fabrics, show their figures and sources, import measurements
     Fabric(fabric::Args),
 }
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::verify(&args),
         Command::Check(args) => check::check(&args),
         Command::Scenes(args) => list::list(&args),
+        Command::View(args) => view::view(&args),
         Command::Fabric(args) => fabric::fabric(&args),
     };
     match end {

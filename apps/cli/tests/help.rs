@@ -104,9 +104,9 @@ fn an_unmet_expectation_ends_with_1_and_is_told() {
 fn a_grip_that_jumps_is_told_before_it_runs() {
     let folder = Folder::new();
     folder.write("strip.toml", support::strip("  { t = 0.0 },\n", ""));
-    assert!(folder.succeed(&["check", "strip.toml"]).contains("warning: grip `pulled` jumps in the first step"));
+    assert!(folder.succeed(&["check", "strip.toml"]).contains("warning: grip `pulled` jumps in its first step"));
     let output = folder.run(&["run", "strip.toml", "--format", "none", "--frames", "1"]);
-    assert!(stderr(&output).contains("warning: grip `pulled` jumps in the first step"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("warning: grip `pulled` jumps in its first step"), "{}", stderr(&output));
     folder.write("strip.toml", STRIP);
     assert!(!folder.succeed(&["check", "strip.toml"]).contains("jumps"));
 }

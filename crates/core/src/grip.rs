@@ -51,6 +51,8 @@ pub struct Grip {
     pub name: String,
     /// Keyframes in order of time; linear between, constant outside. Empty: holds still.
     pub keys: Vec<Key>,
+    /// Time at which it takes hold [s]; from the start if none.
+    pub from: Option<f64>,
     /// Time at which it lets go [s].
     pub release: Option<f64>,
     /// Gripped nodes and where each was when gripped.
@@ -59,7 +61,18 @@ pub struct Grip {
     middle: Vec3,
     /// Force that the cloth exerts on the grip [N], at the end of the last step.
     pub load: Vec3,
-    released: bool,
+    state: Holding,
+}
+
+/// What a grip does now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Holding {
+    /// It takes hold later, of the nodes that have its numbers then.
+    WaitsForNumbers,
+    /// It takes hold later, of its nodes and of what is split off them until then.
+    Waits,
+    Holds,
+    Released,
 }
 
 impl Grip {
@@ -72,7 +85,21 @@ impl Grip {
     pub fn moving(name: impl Into<String>, nodes: &[NodeId], cloth: &Cloth, keys: Vec<Key>) -> Self {
         let nodes: Vec<_> = nodes.iter().map(|&n| (n, cloth.x[n])).collect();
         let middle = nodes.iter().map(|&(_, x)| x).sum::<Vec3>() / nodes.len().max(1) as f64;
-        Self { name: name.into(), keys, release: None, nodes, middle, load: Vec3::ZERO, released: false }
+        let (load, state) = (Vec3::ZERO, Holding::Holds);
+        Self { name: name.into(), keys, from: None, release: None, nodes, middle, load, state }
+    }
+
+    /// The same, but it takes hold at `time` [s], of its nodes where they are then and of what was split off them; nodes that something holds already are left out.
+    pub fn since(mut self, time: f64) -> Self {
+        (self.from, self.state) = (Some(time), Holding::Waits);
+        self
+    }
+
+    /// A grip that takes hold at `time` [s] of the nodes that have these numbers then: some may not be there yet.
+    pub fn of_numbers(name: impl Into<String>, nodes: &[NodeId], keys: Vec<Key>, time: f64) -> Self {
+        let nodes = nodes.iter().map(|&n| (n, Vec3::ZERO)).collect();
+        let (from, state) = (Some(time), Holding::WaitsForNumbers);
+        Self { name: name.into(), keys, from, release: None, nodes, middle: Vec3::ZERO, load: Vec3::ZERO, state }
     }
 
     /// Lets go at `time` [s].
@@ -93,31 +120,54 @@ impl Grip {
 
     /// Nodes it holds now.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let held = if self.released { &[] } else { &self.nodes[..] };
+        let held = if self.holds() { &self.nodes[..] } else { &[] };
         held.iter().map(|&(n, _)| n)
+    }
+
+    /// Nodes it holds, or is to hold later.
+    pub fn wanted(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes.iter().map(|&(n, _)| n)
+    }
+
+    /// True while it holds.
+    pub fn holds(&self) -> bool {
+        self.state == Holding::Holds
     }
 
     /// True once it has let go.
     pub fn is_released(&self) -> bool {
-        self.released
+        self.state == Holding::Released
     }
 
-    /// Takes hold: called once when the simulation is built.
+    /// Takes hold where it is to hold from the start: called once when the simulation is built.
     pub(crate) fn take(&self, number: usize, cloth: &mut Cloth) {
-        self.nodes.iter().for_each(|&(n, _)| cloth.hold(n, Some(number)));
+        self.nodes().for_each(|n| cloth.hold(n, Some(number)));
     }
 
-    /// Gives its nodes the velocity that brings them where they should be at `time + h`, or lets go.
-    pub(crate) fn drive(&mut self, cloth: &mut Cloth, time: f64, h: f64) {
-        if self.released {
-            return;
-        }
-        // Half a step of slack: a release at a multiple of the step happens in that step whatever the rounding.
-        if self.release.is_some_and(|release| time + 0.5 * h >= release) {
-            self.nodes.iter().for_each(|&(n, _)| cloth.hold(n, None));
-            self.released = true;
-            self.load = Vec3::ZERO;
-            return;
+    /// Takes hold later, of nodes as they are now.
+    fn take_late(&mut self, number: usize, cloth: &mut Cloth) {
+        let free = |n: NodeId| (n.0 as usize) < cloth.mesh.node_count() && !cloth.is_held(n);
+        self.nodes.retain(|&(n, _)| free(n));
+        self.nodes.iter_mut().for_each(|(n, at)| *at = cloth.x[*n]);
+        self.middle = self.nodes.iter().map(|&(_, at)| at).sum::<Vec3>() / self.nodes.len().max(1) as f64;
+        self.state = Holding::Holds;
+        self.take(number, cloth);
+    }
+
+    /// Gives its nodes the velocity that brings them where they should be at `time + h`; takes hold, as the grip with this `number`, or lets go.
+    pub(crate) fn drive(&mut self, number: usize, cloth: &mut Cloth, time: f64, h: f64) {
+        // Half a step of slack: what is due at a multiple of the step happens in that step whatever the rounding.
+        let due = |at: Option<f64>| at.is_some_and(|at| time + 0.5 * h >= at);
+        match self.state {
+            Holding::Released => return,
+            _ if due(self.release) => {
+                self.nodes().for_each(|n| cloth.hold(n, None));
+                (self.state, self.load) = (Holding::Released, Vec3::ZERO);
+                return;
+            }
+            Holding::Holds => {}
+            _ if due(self.from) => self.take_late(number, cloth),
+            _ => return,
         }
         let key = self.key(time + h);
         let angle = key.turn.length();
@@ -130,7 +180,9 @@ impl Grip {
 
     /// Nodes that were split off held ones, or lie between them, are held too.
     pub(crate) fn follow(&mut self, change: &Change) {
-        follow(&mut self.nodes, change);
+        if self.state != Holding::WaitsForNumbers {
+            follow(&mut self.nodes, change);
+        }
     }
 
     /// Records the load from the forces on all nodes.
@@ -155,7 +207,7 @@ mod tests {
         grip.take(0, &mut cloth);
         let h = 0.01;
         for i in 0..100 {
-            grip.drive(&mut cloth, f64::from(i) * h, h);
+            grip.drive(0, &mut cloth, f64::from(i) * h, h);
             for n in nodes {
                 let v = cloth.v[n];
                 cloth.x[n] += v * h;
@@ -177,8 +229,25 @@ mod tests {
         cloth.follow(&log);
         log.iter().for_each(|change| grip.follow(change));
         assert!(cloth.is_held(node) && grip.nodes().any(|n| n == node));
-        grip.drive(&mut cloth, 0.0, 0.01);
+        grip.drive(0, &mut cloth, 0.0, 0.01);
         assert!(cloth.v[node].length() < 1e-12, "it stays where it is");
+    }
+
+    #[test]
+    fn a_late_grip_takes_nodes_where_they_are_then() {
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [3, 3]).unwrap(), 0.2, Placement::default());
+        let mut early = Grip::still("early", &[NodeId(0)], &cloth);
+        early.take(0, &mut cloth);
+        let beside = Grip::of_numbers("late", &[NodeId(0), NodeId(4), NodeId(99)], Vec::new(), 0.5);
+        let mut late = beside.until(0.8);
+        late.drive(1, &mut cloth, 0.48, 0.01);
+        assert!(!late.holds() && late.nodes().count() == 0 && !cloth.is_held(NodeId(4)));
+        cloth.x[NodeId(4)] += Vec3::Z;
+        late.drive(1, &mut cloth, 0.5, 0.01);
+        assert_eq!(late.nodes().collect::<Vec<_>>(), [NodeId(4)], "neither what is held nor what isn't there");
+        assert!(late.middle(0.5).z > 0.9 && cloth.v[NodeId(4)].length() < 1e-12, "it stays where it was taken");
+        late.drive(1, &mut cloth, 0.8, 0.01);
+        assert!(late.is_released() && !cloth.is_held(NodeId(4)) && cloth.is_held(NodeId(0)));
     }
 
     #[test]
@@ -186,9 +255,9 @@ mod tests {
         let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [3, 3]).unwrap(), 0.2, Placement::default());
         let mut grip = Grip::still("hand", &[NodeId(4)], &cloth).until(0.5);
         grip.take(0, &mut cloth);
-        grip.drive(&mut cloth, 0.49, 0.01);
+        grip.drive(0, &mut cloth, 0.49, 0.01);
         assert!(cloth.is_held(NodeId(4)));
-        grip.drive(&mut cloth, 0.5, 0.01);
+        grip.drive(0, &mut cloth, 0.5, 0.01);
         assert!(!cloth.is_held(NodeId(4)) && cloth.inverse_mass[NodeId(4)] > 0.0);
         assert_eq!(grip.nodes().count(), 0);
     }

@@ -1,6 +1,6 @@
 //! The step.
 
-use crate::body::{Bodies, BodiesState, State};
+use crate::body::{Bodies, BodiesState, BodyError, BodySpec, State};
 use crate::cloth::{Cloth, Touched};
 use crate::contact::{ContactSettings, Contacts, Cutting, Memory, Stroke, Untangled};
 use crate::grip::Grip;
@@ -168,6 +168,7 @@ pub struct Simulation {
     grips: Vec<Grip>,
     bodies: Bodies,
     contacts: Contacts,
+    contact_later: Option<(ContactSettings, Cutting)>,
     tearing: Option<Tearing>,
     plasticity: Option<Plasticity>,
     /// Each with whether it is an exact cut.
@@ -214,6 +215,7 @@ impl Simulation {
             grips: Vec::new(),
             bodies: Bodies::default(),
             contacts: Contacts::default(),
+            contact_later: None,
             tearing: None,
             plasticity: None,
             hand_tears: Vec::new(),
@@ -237,11 +239,32 @@ impl Simulation {
         }
     }
 
-    /// Adds a grip, which takes hold at once.
+    /// Adds a grip, which takes hold at once or in its time.
     pub fn grip(mut self, grip: Grip) -> Self {
-        grip.take(self.grips.len(), &mut self.cloth);
-        self.grips.push(grip);
+        self.add_grip(grip);
         self
+    }
+
+    /// Adds a grip between two steps; one that takes hold later does so in its time.
+    pub fn add_grip(&mut self, grip: Grip) {
+        grip.take(self.grips.len(), &mut self.cloth);
+        self.topology_version += u64::from(grip.holds());
+        self.grips.push(grip);
+    }
+
+    /// The grips, to give them other keyframes or another time to let go.
+    pub fn grips_mut(&mut self) -> &mut [Grip] {
+        &mut self.grips
+    }
+
+    /// Adds a body between two steps, to arrive at its [time](BodySpec::from).
+    pub fn add_body(&mut self, spec: BodySpec) -> Result<(), BodyError> {
+        self.bodies.add(spec)
+    }
+
+    /// Lets another wind blow from a time on [s, m/s].
+    pub fn shift_wind(&mut self, time: f64, velocity: Vec3) {
+        self.forces.potentials.iter_mut().for_each(|potential| potential.shift_wind(time, velocity));
     }
 
     /// Puts bodies into the world. The cloth meets them if there is [contact](Self::contact).
@@ -256,6 +279,26 @@ impl Simulation {
         self.contacts = Contacts::new(settings);
         self.leave_room();
         self
+    }
+
+    /// The same from the first body on that arrives.
+    pub fn contact_with_bodies(mut self, settings: ContactSettings, cutting: Cutting) -> Self {
+        self.contact_later = Some((settings, cutting));
+        self
+    }
+
+    /// Bodies whose time has come are there from now on.
+    fn arrive(&mut self, time: f64) {
+        if !self.bodies.arrive(time) {
+            return;
+        }
+        if let Some((settings, cutting)) = self.contact_later.take().filter(|_| !self.contacts.is_on()) {
+            self.contacts = Contacts::new(settings);
+            self.contacts.cut(cutting);
+        }
+        // Points of bodies are numbered before those of cloth, so what contacts remember is of other numbers.
+        self.contacts.restore(Vec::new());
+        self.leave_room();
     }
 
     fn leave_room(&mut self) {
@@ -302,9 +345,14 @@ impl Simulation {
     }
 
     fn by_hand(mut self, hand: HandTear, exact: bool) -> Self {
+        self.add_hand(hand, exact);
+        self
+    }
+
+    /// Adds a tear by hand, or an exact cut, between two steps; its time must not be before them.
+    pub fn add_hand(&mut self, hand: HandTear, exact: bool) {
         self.hand_tears.push((hand, exact));
         self.hand_tears.sort_by(|(a, _), (b, _)| a.time.total_cmp(&b.time));
-        self
     }
 
     /// Cuts the cloth exactly along a line on the material [m] ([`opening::cut`]), when the next step begins. A checkpoint doesn't keep what
@@ -380,10 +428,11 @@ impl Simulation {
         if let Some(tearing) = &mut self.tearing {
             tearing.begin(h);
         }
-        for grip in &mut self.grips {
-            let held = !grip.is_released();
-            grip.drive(&mut self.cloth, time, h);
-            self.topology_version += u64::from(held && grip.is_released());
+        self.arrive(time + 0.5 * h);
+        for (number, grip) in self.grips.iter_mut().enumerate() {
+            let held = grip.holds();
+            grip.drive(number, &mut self.cloth, time, h);
+            self.topology_version += u64::from(held != grip.holds());
         }
         for potential in &mut self.forces.potentials {
             potential.set_time(time);
@@ -721,6 +770,8 @@ impl Simulation {
     /// Goes on from a checkpoint of the same scene, bit for bit.
     pub fn restore(&mut self, snapshot: Snapshot) {
         let Snapshot { cloth, grips, bodies, contacts, step, hand_done, tears, openings, begun, allowance } = snapshot;
+        // All that had arrived by then.
+        self.arrive((step as f64 - 0.5) * self.h);
         let known = self.bodies.restore(bodies);
         debug_assert!(known, "a checkpoint of the same scene");
         self.contacts.restore(contacts);

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Wind {
     /// Times [s], ascending, and velocities [m/s]; between them linear, outside them constant. Empty: still air.
     pub keys: Vec<(f64, Vec3)>,
+    /// Times [s], ascending, from which on it blows with these velocities [m/s] instead, whatever the keys say.
+    pub shifts: Vec<(f64, Vec3)>,
     /// Relative strength of gusts: the wind varies by this share of itself, up and down.
     pub gust: f64,
     /// Time from gust to gust [s].
@@ -22,7 +24,16 @@ pub struct Wind {
 impl Wind {
     /// Mean velocity at a time [m/s], without gusts.
     pub fn mean(&self, time: f64) -> Vec3 {
+        if let Some(shift) = self.shifts.partition_point(|shift| shift.0 <= time).checked_sub(1) {
+            return self.shifts[shift].1;
+        }
         keyframe::around(&self.keys, time, |key| key.0).map_or(Vec3::ZERO, |(a, b, s)| a.1.lerp(b.1, s))
+    }
+
+    /// Lets it blow otherwise from a time on [s], which is after all shifts so far; a shift at the same time is replaced.
+    pub fn shift(&mut self, time: f64, velocity: Vec3) {
+        self.shifts.retain(|shift| shift.0 < time);
+        self.shifts.push((time, velocity));
     }
 
     /// What gusts multiply the mean wind by, at a place, when the mean blows along `direction`.
@@ -48,6 +59,8 @@ mod tests {
     fn wind_follows_its_keys_and_still_air_has_none() {
         let wind = Wind { keys: vec![(1.0, Vec3::X), (2.0, Vec3::X * 3.0)], ..Wind::default() };
         assert_eq!(wind.mean(1.5), Vec3::X * 2.0);
+        let shifted = Wind { shifts: vec![(1.2, Vec3::Z), (1.6, Vec3::Y)], ..wind.clone() };
+        assert_eq!([1.0, 1.3, 9.0].map(|t| shifted.mean(t)), [Vec3::X, Vec3::Z, Vec3::Y]);
         assert_eq!(Wind::default().mean(1.0), Vec3::ZERO);
     }
 

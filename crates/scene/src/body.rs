@@ -20,17 +20,7 @@ impl Scene {
         bounds: (Vec2, Vec2),
         grips: &[Grip],
     ) -> Result<Bodies, SceneError> {
-        let specs = self.body.iter().enumerate().map(|(i, table)| {
-            let (name, shape) = (table.name.clone(), shape(source, i, table)?);
-            let pose = Pose { place: table.place, turn: math::turn(radians(table.turn)) };
-            let drive = match table.mass {
-                Some(mass) => Drive::Free { mass, velocity: table.velocity, spin: radians(table.spin) },
-                None if table.keys.is_empty() => Drive::Fixed,
-                None => Drive::Scripted(keyframes(&table.keys)),
-            };
-            let sharp = sharp(source, i, table, &shape)?;
-            Ok(BodySpec { name, shape, pose, drive, friction: table.friction, sharp })
-        });
+        let specs = self.body.iter().enumerate().map(|(i, table)| table.spec(source, i));
         let specs = specs.collect::<Result<Vec<_>, SceneError>>()?;
         let mut bodies = Bodies::new(specs, self.gravity).map_err(|e| {
             let cause = format!("body `{}`: {}", e.name, e.cause);
@@ -42,6 +32,10 @@ impl Scene {
             let Some(place) = &table.holds else { continue };
             let number = i.to_string();
             let fault = |cause, advice| source.fault(&["body", &number, "holds"], cause, advice);
+            if table.from.is_some() {
+                let cause = format!("body `{}` arrives later, so it can't hold anything", table.name);
+                return Err(fault(cause, "leave `from` or `holds` out".into()));
+            }
             let nodes = select(&cloth.mesh, place, bounds);
             if nodes.is_empty() {
                 return Err(fault(format!("body `{}` holds no node", table.name), reach(bounds)));
@@ -52,9 +46,25 @@ impl Scene {
                     return Err(fault(cause, "make their areas apart".into()));
                 }
             }
-            bodies.tie(i, nodes.into_iter().map(|n| (n, cloth.x[n])));
+            let before = self.body[..i].iter().filter(|other| other.from.is_none()).count();
+            bodies.tie(before, nodes.into_iter().map(|n| (n, cloth.x[n])));
         }
         Ok(bodies)
+    }
+}
+
+impl BodyTable {
+    /// The body to be made from the table with this number.
+    pub(crate) fn spec(&self, source: &Source, number: usize) -> Result<BodySpec, SceneError> {
+        let (name, shape) = (self.name.clone(), shape(source, number, self)?);
+        let pose = Pose { place: self.place, turn: math::turn(radians(self.turn)) };
+        let drive = match self.mass {
+            Some(mass) => Drive::Free { mass, velocity: self.velocity, spin: radians(self.spin) },
+            None if self.keys.is_empty() => Drive::Fixed,
+            None => Drive::Scripted(keyframes(&self.keys)),
+        };
+        let sharp = sharp(source, number, self, &shape)?;
+        Ok(BodySpec { name, shape, pose, drive, friction: self.friction, sharp, from: self.from })
     }
 }
 
@@ -69,7 +79,7 @@ fn shape(source: &Source, number: usize, table: &BodyTable) -> Result<Shape, Sce
             let path = source.beside(file);
             let (points, triangles) = crate::obj::read_body(&path, *scale).map_err(|(cause, advice)| {
                 let key = ["body", &number.to_string(), "shape", "mesh", "file"];
-                source.fault(&key, format!("{}: {cause}", path.display()), advice)
+                source.fault(&key, format!("{}: {cause}", crate::inline::shown(&path)), advice)
             })?;
             Shape::Mesh { points, triangles }
         }
@@ -86,7 +96,7 @@ fn sharp(source: &Source, number: usize, table: &BodyTable, shape: &Shape) -> Re
             let path = source.beside(file);
             crate::obj::sharp(&path, *scale, group, points)
                 .map(Sharp::Edges)
-                .map_err(|(cause, advice)| fault(format!("{}: {cause}", path.display()), advice))
+                .map_err(|(cause, advice)| fault(format!("{}: {cause}", crate::inline::shown(&path)), advice))
         }
         (Some(SharpKind::Group(group)), ..) => Err(fault(
             format!("body `{}` has no OBJ file in which `{group}` could be", table.name),
@@ -97,17 +107,17 @@ fn sharp(source: &Source, number: usize, table: &BodyTable, shape: &Shape) -> Re
 
 /// What the cache keeps of bodies once.
 pub(crate) fn surfaces(bodies: &Bodies, tables: &[BodyTable]) -> Vec<BodySurface> {
-    let colours = tables.iter().map(|table| table.colour).chain(std::iter::repeat(None));
-    let surface = |(body, colour): (&ripstop::body::Body, Option<[f32; 3]>)| BodySurface {
+    let colour = |name: &str| tables.iter().find(|table| table.name == name).and_then(|table| table.colour);
+    let surface = |body: &ripstop::body::Body| BodySurface {
         name: body.name.clone(),
-        colour,
+        colour: colour(&body.name),
         points: body.surface.points.iter().map(|p| p.as_vec3().to_array()).collect(),
         triangles: body.surface.triangles.clone(),
     };
-    bodies.iter().zip(colours).map(surface).collect()
+    bodies.all().map(surface).collect()
 }
 
-/// Where bodies are, as a frame of the cache keeps it.
+/// Where bodies are that have arrived, as a frame of the cache keeps it.
 pub(crate) fn poses(bodies: &Bodies) -> Vec<BodyPose> {
     let single =
         |Pose { place, turn }| BodyPose { position: place.as_vec3().to_array(), rotation: turn.as_quat().to_array() };

@@ -24,7 +24,7 @@ impl SceneError {
 
 impl std::fmt::Display for SceneError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:", self.file.display())?;
+        write!(f, "{}:", crate::inline::shown(&self.file))?;
         if let Some(line) = self.line {
             write!(f, "{line}:")?;
         }

@@ -64,14 +64,15 @@ pub fn named(name: &str) -> Result<KnownFabric, (String, String)> {
 
 /// A fabric file, or measurements as JSON.
 pub fn read(path: &Path) -> Result<KnownFabric, SceneError> {
-    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
+    let carried = path.to_str().is_some_and(|name| name.starts_with("data:application/json"));
+    if carried || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
         return import(path);
     }
     parse(&open(path)?)
 }
 
 fn open(path: &Path) -> Result<Source, SceneError> {
-    let bytes = std::fs::read(path).map_err(|e| {
+    let bytes = crate::inline::read(path).map_err(|e| {
         SceneError::of_file(path, format!("can't be read: {e}"), "`ripstop fabric list` lists those that need no file")
     })?;
     let text = String::from_utf8(bytes).map_err(|_| {
@@ -121,7 +122,7 @@ impl FabricTable {
             }
             (None, Some(file)) => {
                 let path = source.beside(file);
-                if !path.is_file() {
+                if !crate::inline::is_inside(file) && !path.is_file() {
                     let cause = format!("there is no fabric file {}", path.display());
                     return Err(source.fault(&["fabric", "file"], cause, "paths are relative to the scene's folder"));
                 }

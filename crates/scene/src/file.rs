@@ -299,6 +299,8 @@ impl Default for Air {
 pub struct Wind {
     /// Velocity over time.
     pub keys: Vec<WindKey>,
+    /// From when on it blows otherwise, whatever the keys say.
+    pub shifts: Vec<WindKey>,
     /// Gusts.
     pub gust: Option<Gust>,
 }
@@ -337,6 +339,8 @@ pub struct GripTable {
     /// Which nodes.
     #[serde(rename = "where")]
     pub place: Where,
+    /// When it takes hold [s]; from the start if left out.
+    pub from: Option<f64>,
     /// How it moves.
     #[serde(default)]
     pub keys: Vec<GripKey>,
@@ -363,6 +367,8 @@ pub enum Where {
     },
     /// All of the border.
     Border,
+    /// Nodes by their numbers when the grip takes hold.
+    Numbers(Vec<u32>),
 }
 
 impl Where {
@@ -372,7 +378,7 @@ impl Where {
             Self::Box(corners) => corners.map(|p| p.to_array()).to_vec(),
             Self::Near(point) => vec![point.to_array()],
             Self::Disc { at, radius } => vec![at.to_array(), [*radius; 2]],
-            Self::Side(_) | Self::Border => Vec::new(),
+            Self::Side(_) | Self::Border | Self::Numbers(_) => Vec::new(),
         }
     }
 }
@@ -411,6 +417,8 @@ pub struct GripKey {
 pub struct BodyTable {
     /// Name in results.
     pub name: String,
+    /// When it arrives [s]; it is there from the start if left out.
+    pub from: Option<f64>,
     /// Its shape.
     pub shape: ShapeKind,
     /// Where its own origin is at the start [m].

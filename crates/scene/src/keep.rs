@@ -20,8 +20,8 @@ impl Kept {
     pub fn read(source: &Source, scene: &Scene) -> Result<Self, SceneError> {
         let texture = scene.look.texture.as_deref().map(|file| {
             let from = source.beside(file);
-            let bytes = std::fs::read(&from).map_err(|e| {
-                let cause = format!("texture {}: {e}", from.display());
+            let bytes = crate::inline::read(&from).map_err(|e| {
+                let cause = format!("texture {}: {e}", crate::inline::shown(&from));
                 source.fault(&["look", "texture"], cause, "paths are relative to the scene's folder")
             })?;
             Ok((texture_file(file), bytes))

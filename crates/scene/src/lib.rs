@@ -14,7 +14,10 @@ pub mod expect;
 pub mod export;
 pub mod fabric;
 pub mod file;
+pub mod inline;
 pub mod keep;
+pub mod live;
+
 mod load;
 mod obj;
 mod range;

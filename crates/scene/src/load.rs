@@ -83,16 +83,20 @@ impl Scene {
         let (steps_per_frame, h, frame_count) = self.steps();
         let name = integrator.name();
         let mut simulation = Simulation::boxed(cloth, potentials, integrator, h);
-        if self.contact.is_some() || !bodies.is_empty() {
-            let table = self.contact.unwrap_or_default();
-            simulation = simulation.with_bodies(bodies).contact(ContactSettings {
-                thickness: table.thickness.unwrap_or(fabric.thickness),
-                friction: table.friction.unwrap_or(fabric.friction),
-                stiffness: table.stiffness.unwrap_or(fabric.stretch),
-                on_itself: table.on_itself,
-            });
-            simulation = simulation.cutting(Cutting::of(&fabric));
-        }
+        let table = self.contact.unwrap_or_default();
+        let settings = ContactSettings {
+            thickness: table.thickness.unwrap_or(fabric.thickness),
+            friction: table.friction.unwrap_or(fabric.friction),
+            stiffness: table.stiffness.unwrap_or(fabric.stretch),
+            on_itself: table.on_itself,
+        };
+        let touches = self.contact.is_some() || !bodies.is_empty();
+        simulation = simulation.with_bodies(bodies);
+        simulation = if touches {
+            simulation.contact(settings).cutting(Cutting::of(&fabric))
+        } else {
+            simulation.contact_with_bodies(settings, Cutting::of(&fabric))
+        };
         for grip in grips {
             simulation = simulation.grip(grip);
         }
@@ -165,7 +169,7 @@ impl Scene {
             ClothKind::Obj { file, scale, uv } => {
                 let path = source.beside(file);
                 let (mesh, x) = crate::obj::read(&path, *scale, *uv).map_err(|(cause, advice)| {
-                    source.fault(&["cloth", "obj", "file"], format!("{}: {cause}", path.display()), advice)
+                    source.fault(&["cloth", "obj", "file"], format!("{}: {cause}", crate::inline::shown(&path)), advice)
                 })?;
                 Ok((mesh, Some(x)))
             }
@@ -183,12 +187,24 @@ impl Scene {
         let mut grips = Vec::new();
         for (i, table) in self.grip.iter().enumerate() {
             let number = i.to_string();
-            let nodes = select(&cloth.mesh, &table.place, bounds);
-            if nodes.is_empty() {
-                let cause = format!("grip `{}` catches no node", table.name);
-                return Err(source.fault(&["grip", &number, "where"], cause, reach(bounds)));
-            }
-            for &n in &nodes {
+            let (name, keys) = (table.name.clone(), keyframes(&table.keys));
+            let mut grip = match (table.from, &table.place) {
+                (Some(from), Where::Numbers(numbers)) if !numbers.is_empty() => {
+                    // Tearing makes nodes, so some may not be there yet.
+                    let nodes: Vec<NodeId> = numbers.iter().copied().map(NodeId).collect();
+                    Grip::of_numbers(name, &nodes, keys, from)
+                }
+                (from, place) => {
+                    let nodes = select(&cloth.mesh, place, bounds);
+                    if nodes.is_empty() {
+                        let cause = format!("grip `{name}` catches no node");
+                        return Err(source.fault(&["grip", &number, "where"], cause, reach(bounds)));
+                    }
+                    let grip = Grip::moving(name, &nodes, cloth, keys);
+                    if let Some(from) = from { grip.since(from) } else { grip }
+                }
+            };
+            for n in grip.nodes() {
                 if let Some(other) = taken[n].replace(i) {
                     return Err(source.fault(
                         &["grip", &number, "where"],
@@ -200,11 +216,8 @@ impl Scene {
                     ));
                 }
             }
-            let grip = Grip::moving(table.name.clone(), &nodes, cloth, keyframes(&table.keys));
-            grips.push(match table.release {
-                Some(time) => grip.until(time),
-                None => grip,
-            });
+            grip.release = table.release;
+            grips.push(grip);
         }
         Ok(grips)
     }
@@ -263,6 +276,7 @@ impl Scene {
             drag: air.drag,
             wind: wind::Wind {
                 keys: air.wind.keys.iter().map(|key| (key.t, key.velocity)).collect(),
+                shifts: air.wind.shifts.iter().map(|key| (key.t, key.velocity)).collect(),
                 gust: gust.map_or(0.0, |g| g.amount),
                 period: gust.map_or(1.0, |g| g.period),
                 length: gust.map_or(1.0, |g| g.length),
@@ -371,9 +385,10 @@ pub(crate) fn not_too_many(source: &Source, path: &[&str], nodes: f64) -> Result
 
 /// Keyframes hold before the first one too, so a first one away from rest moves the grip there within a step.
 pub(crate) fn jumps(grip: &Grip) -> Option<String> {
-    let start = grip.key(0.0);
+    let start = grip.key(grip.from.unwrap_or(0.0));
     (start.shift != Vec3::ZERO || start.turn != Vec3::ZERO).then(|| {
-        format!("grip `{}` jumps in the first step; add {{ t = 0.0, move = [0, 0, 0] }} to its keys", grip.name)
+        let from = grip.from.unwrap_or(0.0);
+        format!("grip `{}` jumps in its first step; add {{ t = {from:?}, move = [0, 0, 0] }} to its keys", grip.name)
     })
 }
 
@@ -404,6 +419,9 @@ pub(crate) fn select(mesh: &Mesh, place: &Where, (low, high): (Vec2, Vec2)) -> V
         Where::Side(Side::Top) => within(Vec2::new(low.x, high.y), high),
         Where::Box([from, to]) => within(from, to),
         Where::Disc { at, radius } => mesh.nodes().filter(|&n| mesh.node_uv(n).distance(at) <= radius).collect(),
+        Where::Numbers(ref numbers) => {
+            numbers.iter().copied().map(NodeId).filter(|n| n.index() < mesh.node_count()).collect()
+        }
         Where::Border => mesh.nodes().filter(|&n| mesh.is_border_node(n)).collect(),
         Where::Near(uv) => {
             let far = |n: &NodeId| mesh.node_uv(*n).distance_squared(uv);
@@ -415,13 +433,17 @@ pub(crate) fn select(mesh: &Mesh, place: &Where, (low, high): (Vec2, Vec2)) -> V
 fn strength_map(source: &Source, map: &Map, (low, high): (Vec2, Vec2)) -> Result<StrengthMap, SceneError> {
     let path = source.beside(&map.image);
     let key = ["tear", "map", "image"];
-    let bytes = std::fs::read(&path).map_err(|e| {
-        source.fault(&key, format!("strength map {}: {e}", path.display()), "paths are relative to the scene's folder")
+    let bytes = crate::inline::read(&path).map_err(|e| {
+        source.fault(
+            &key,
+            format!("strength map {}: {e}", crate::inline::shown(&path)),
+            "paths are relative to the scene's folder",
+        )
     })?;
     let picture = image::load_from_memory(&bytes).map_err(|e| {
         source.fault(
             &key,
-            format!("strength map {} is no picture: {e}", path.display()),
+            format!("strength map {} is no picture: {e}", crate::inline::shown(&path)),
             "use a PNG or JPEG file; white is full strength",
         )
     })?;

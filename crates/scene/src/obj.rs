@@ -52,7 +52,7 @@ pub fn read_body(path: &Path, scale: f64) -> Result<(Vec<Vec3>, Vec<[u32; 3]>), 
 
 /// The edges of a body with these `points` that a group, object or material of its file names: its line elements (`l`), and what its faces have in common.
 pub fn sharp(path: &Path, scale: f64, name: &str, points: &[Vec3]) -> Result<Vec<[u32; 2]>, Fault> {
-    let text = std::fs::read(path)
+    let text = crate::inline::read(path)
         .map_err(|e| (format!("can't be read: {e}"), "paths are relative to the scene's folder".into()))?;
     let text = String::from_utf8_lossy(&text);
     let mut positions: Vec<Vec3> = Vec::new();
@@ -121,7 +121,7 @@ fn triangles(path: &Path, scale: f64) -> Result<Triangles, Fault> {
     if !(scale.is_finite() && scale > 0.0) {
         return Err((format!("a scale of {scale}"), "metres per unit must be above zero".into()));
     }
-    let text = std::fs::read(path)
+    let text = crate::inline::read(path)
         .map_err(|e| (format!("can't be read: {e}"), "paths are relative to the scene's folder".into()))?;
     let options =
         tobj::LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
@@ -172,7 +172,7 @@ fn without_lines(text: &[u8]) -> Vec<u8> {
 
 /// The line elements of a group or object of a file, each from point to point [m].
 pub fn lines(path: &Path, scale: f64, group: &str) -> Result<Vec<[Vec3; 2]>, Fault> {
-    let text = std::fs::read(path)
+    let text = crate::inline::read(path)
         .map_err(|e| (format!("can't be read: {e}"), "paths are relative to the scene's folder".into()))?;
     let text = String::from_utf8_lossy(&text);
     let mut positions: Vec<Vec3> = Vec::new();

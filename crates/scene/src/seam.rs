@@ -28,7 +28,11 @@ impl Scene {
                 (Some(group), ClothKind::Obj { file, scale, .. }, Some(x)) => {
                     let path = source.beside(file);
                     let edges = group_edges(mesh, x, &path, *scale, group).map_err(|(cause, advice)| {
-                        source.fault(&["seam", &number, "group"], format!("{}: {cause}", path.display()), advice)
+                        source.fault(
+                            &["seam", &number, "group"],
+                            format!("{}: {cause}", crate::inline::shown(&path)),
+                            advice,
+                        )
                     })?;
                     steps_of(mesh, &edges)
                 }

@@ -1,6 +1,7 @@
 //! The text of a scene file, and where in it things stand.
 
 use crate::error::{SceneError, suggest};
+use crate::inline;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -86,9 +87,9 @@ impl Source {
         self.error(line, cause.into(), advice.into())
     }
 
-    /// A file named in the scene, relative to the folder of the scene.
+    /// A file named in the scene, relative to the folder of the scene; the name itself if it carries the file.
     pub fn beside(&self, file: &str) -> PathBuf {
-        self.path.parent().unwrap_or(Path::new("")).join(file)
+        inline::beside(self.path.parent().unwrap_or(Path::new("")), file)
     }
 
     /// Turns the words of serde and the parser into ours: cause and advice.

@@ -120,9 +120,11 @@ impl Scene {
             positive(source, &["air", "wind", "gust", "period"], gust.period, "s")?;
             positive(source, &["air", "wind", "gust", "length"], gust.length, "m")?;
         }
-        in_order(source, &["air", "wind", "keys"], air.wind.keys.iter().map(|key| key.t))?;
-        for (i, key) in air.wind.keys.iter().enumerate() {
-            finite(source, &["air", "wind", "keys", &i.to_string(), "velocity"], &key.velocity.to_array())?;
+        for (list, keys) in [("keys", &air.wind.keys), ("shifts", &air.wind.shifts)] {
+            in_order(source, &["air", "wind", list], keys.iter().map(|key| key.t))?;
+            for (i, key) in keys.iter().enumerate() {
+                finite(source, &["air", "wind", list, &i.to_string(), "velocity"], &key.velocity.to_array())?;
+            }
         }
         Ok(())
     }
@@ -136,6 +138,13 @@ impl Scene {
             }
             keyframes(source, &["grip", &number], &grip.keys)?;
             finite(source, &["grip", &number, "release"], &[grip.release.unwrap_or(0.0)])?;
+            finite(source, &["grip", &number, "from"], &[grip.from.unwrap_or(0.0)])?;
+            if let (Some(from), Some(release)) = (grip.from, grip.release)
+                && release <= from
+            {
+                let cause = format!("grip `{}` lets go at {release} s, before it takes hold at {from} s", grip.name);
+                return Err(source.fault(&["grip", &number, "release"], cause, "make `release` later than `from`"));
+            }
             finite(source, &["grip", &number, "where"], grip.place.numbers().as_flattened())?;
         }
         Ok(())
@@ -169,6 +178,7 @@ impl Scene {
                 return Err(source.fault(&at("name"), cause, "results tell bodies apart by their names"));
             }
             keyframes(source, &["body", &number], &body.keys)?;
+            finite(source, &at("from"), &[body.from.unwrap_or(0.0)])?;
             if body.mass.is_some() && !body.keys.is_empty() {
                 let cause = format!("body `{}` has a mass and keyframes", body.name);
                 return Err(source.fault(&at("mass"), cause, "`mass` makes it free, `keys` move it: keep one of them"));

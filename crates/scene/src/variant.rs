@@ -7,11 +7,14 @@ use crate::cache::CacheReader;
 use crate::error::SceneError;
 use crate::expect::Together;
 use crate::file::Scene;
+use crate::inline;
 use crate::load::Built;
 use crate::run::RunError;
 use crate::source::{Origin, Source};
 use crate::summary::{Outcome, Summary};
 use ripstop::Vec3;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -38,6 +41,11 @@ pub struct Parts {
 }
 
 impl Part {
+    /// One scene's text, as if it stood in a file at `path`.
+    pub(crate) fn of_text(path: &Path, text: String) -> Self {
+        Self { name: None, fails: false, source: Source { path: path.to_path_buf(), text, origin: None } }
+    }
+
     /// Reads tables and builds the simulation; every value is checked.
     pub fn build(&self) -> Result<(Scene, Built), SceneError> {
         let scene: Scene = self.source.parse()?;
@@ -61,7 +69,29 @@ impl Part {
 impl Parts {
     /// Reads a scene file.
     pub fn read(path: &Path) -> Result<Self, SceneError> {
-        let source = Source::read(path)?;
+        Self::of(Source::read(path)?)
+    }
+
+    /// The same of a file's text.
+    pub fn of_text(path: &Path, text: &str) -> Result<Self, SceneError> {
+        Self::of(Source { path: path.to_path_buf(), text: text.into(), origin: None })
+    }
+
+    /// Files that its scenes name, as they name them, with their bytes; those that can't be read are left out.
+    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let found = RefCell::new(BTreeMap::new());
+        for part in &self.parts {
+            let mut table: Table = part.source.text.parse().unwrap_or_default();
+            inline::carry(&mut table, &|name| {
+                let bytes = inline::read(&part.source.beside(name)).ok()?;
+                found.borrow_mut().insert(name.to_string(), bytes.clone());
+                Some(bytes)
+            });
+        }
+        found.into_inner().into_iter().collect()
+    }
+
+    fn of(source: Source) -> Result<Self, SceneError> {
         // A file that is no TOML is explained when its tables are read.
         let Ok(mut common) = source.text.parse::<Table>() else { return Ok(Self::whole(source)) };
         let together = common.remove("together");

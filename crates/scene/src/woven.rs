@@ -1,6 +1,6 @@
 //! Woven cloth: from `[cloth.woven]` to yarns ([`ripstop::yarn`]).
 
-use crate::engine::Weaving;
+use crate::engine::{Engine, Weaving};
 use crate::error::SceneError;
 use crate::file::Scene;
 use crate::load::{Built, jumps, not_too_many, uv_bounds};
@@ -296,14 +296,15 @@ impl Scene {
             warnings.push(format!("{count} sweeps per step keep the cloth whole without what tears it"));
         }
         let woven = make(spec, false)?;
-        let engine = Box::new(Weaving::new(woven, bodies, grid));
+        let mut engine = Box::new(Weaving::new(woven, bodies, grid));
+        grips.into_iter().filter(|grip| !grip.holds()).for_each(|grip| engine.take(grip));
         Ok(Built { engine, fabric, steps_per_frame, frame_count, warnings, untangled: Untangled::default() })
     }
 }
 
 /// Hands what grips and bodies hold to a woven cloth; if `still`, nothing moves it.
 fn hold(woven: &mut Woven, grips: &[Grip], bodies: &Bodies, still: bool) {
-    for grip in grips {
+    for grip in grips.iter().filter(|grip| grip.holds()) {
         let crossings: Vec<usize> = grip.nodes().map(|n| n.index()).collect();
         let keys = if still { Vec::new() } else { grip.keys.clone() };
         woven.hold(&grip.name, &crossings, By::Keys(keys), grip.release, bodies);

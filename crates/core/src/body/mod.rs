@@ -88,13 +88,15 @@ pub struct BodySpec {
     pub friction: Option<Real>,
     /// Which of its edges cut cloth.
     pub sharp: Sharp,
+    /// Time at which it arrives [s]; it is there from the start if none.
+    pub from: Option<Real>,
 }
 
 impl BodySpec {
     /// A fixed body at the origin.
     pub fn new(name: impl Into<String>, shape: Shape) -> Self {
         let (pose, drive) = (Pose::default(), Drive::Fixed);
-        Self { name: name.into(), shape, pose, drive, friction: None, sharp: Sharp::Nothing }
+        Self { name: name.into(), shape, pose, drive, friction: None, sharp: Sharp::Nothing, from: None }
     }
 
     /// The same at another pose.
@@ -173,7 +175,7 @@ pub struct Body {
 
 impl Body {
     fn new(number: usize, spec: BodySpec) -> Result<Self, BodyError> {
-        let BodySpec { name, shape, mut pose, drive, friction, sharp } = spec;
+        let BodySpec { name, shape, mut pose, drive, friction, sharp, from } = spec;
         let fault = |key: &'static str, fault| BodyError::new(number, &name, key, fault);
         let finite = |key: &'static str, values: &[Vec3]| match values.iter().all(|v| v.is_finite()) {
             true => Ok(()),
@@ -229,7 +231,7 @@ impl Body {
             solid,
             inverse_inertia,
         };
-        body.now.pose = body.script(0.0);
+        body.now.pose = body.script(from.unwrap_or(0.0));
         body.before = body.now;
         Ok(body)
     }
@@ -306,19 +308,63 @@ pub struct Bodies {
     clock: [Real; 2],
     /// Only if there are free bodies: others feel nothing.
     world: Option<World>,
+    /// Those that arrive later, in order of time [s].
+    waiting: Vec<(Real, Body)>,
+    /// Room that is left for cloth on each [m].
+    room: Real,
 }
 
 impl Bodies {
     /// Makes the bodies; refuses the first that can't be.
     pub fn new(specs: Vec<BodySpec>, gravity: Vec3) -> Result<Self, BodyError> {
-        let bodies =
-            specs.into_iter().enumerate().map(|(i, spec)| Body::new(i, spec)).collect::<Result<Vec<_>, _>>()?;
+        let (mut bodies, mut waiting) = (Vec::new(), Vec::new());
+        for (i, spec) in specs.into_iter().enumerate() {
+            let from = spec.from;
+            let body = Body::new(i, spec)?;
+            match from {
+                None => bodies.push(body),
+                Some(from) => waiting.push((from, body)),
+            }
+        }
+        waiting.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let world = bodies.iter().any(Body::is_free).then(|| World::new(&bodies));
-        Ok(Self { bodies, gravity, clock: [0.0; 2], world })
+        Ok(Self { bodies, gravity, clock: [0.0; 2], world, waiting, room: 0.0 })
+    }
+
+    /// Adds a body, to arrive at its time, or in the next step.
+    pub fn add(&mut self, spec: BodySpec) -> Result<(), BodyError> {
+        let from = spec.from.unwrap_or(0.0);
+        let body = Body::new(self.bodies.len() + self.waiting.len(), spec)?;
+        let after = self.waiting.partition_point(|(time, _)| *time <= from);
+        self.waiting.insert(after, (from, body));
+        Ok(())
+    }
+
+    /// Lets bodies arrive whose time has come [s]; true if there are any. They come after all others.
+    pub fn arrive(&mut self, time: Real) -> bool {
+        let due = self.waiting.partition_point(|(from, _)| *from <= time);
+        for (_, body) in self.waiting.drain(..due) {
+            if let Some(world) = &mut self.world {
+                world.add(&body, self.room);
+            }
+            self.bodies.push(body);
+        }
+        if self.world.is_none() && self.bodies.iter().any(Body::is_free) {
+            let mut world = World::new(&self.bodies);
+            world.leave_room(self.room);
+            self.world = Some(world);
+        }
+        due > 0
+    }
+
+    /// All bodies in the order of their numbers, and after them those that are still to arrive.
+    pub fn all(&self) -> impl Iterator<Item = &Body> {
+        self.bodies.iter().chain(self.waiting.iter().map(|(_, body)| body))
     }
 
     /// Keeps bodies apart by two layers of this thickness [m], so that cloth finds room between them.
     pub(crate) fn leave_room(&mut self, thickness: Real) {
+        self.room = thickness;
         if let Some(world) = &mut self.world {
             world.leave_room(thickness);
         }

@@ -58,8 +58,7 @@ impl World {
             colliders: ColliderSet::new(),
         };
         let handles = bodies.iter().map(|body| sets.insert(body)).collect();
-        let free = bodies.iter().filter(|body| matches!(body.drive, Drive::Free { .. }));
-        let smallest = free.map(|body| body.surface.extent()).fold(1.0, Real::min);
+        let smallest = bodies.iter().filter_map(size).fold(1.0, Real::min);
         let parameters = IntegrationParameters {
             // rapier's distances (how far ahead contacts are seen, how fast bodies are pushed apart) are for things of
             // about a metre.
@@ -80,6 +79,14 @@ impl World {
             multibody_joints: MultibodyJointSet::new(),
             soft_bodies: SoftBodySet::new(),
         }
+    }
+
+    /// Puts another body into it, with this room around it [m].
+    pub fn add(&mut self, body: &Body, room: Real) {
+        self.handles.push(self.sets.insert(body));
+        let unit = &mut self.parameters.length_unit;
+        *unit = unit.min(size(body).unwrap_or(*unit));
+        self.leave_room(room);
     }
 
     /// One step of `h` [s] with the velocities as they are: contacts of bodies, new poses and velocities.
@@ -127,6 +134,11 @@ impl World {
             }
         }
     }
+}
+
+/// Size of a free body [m].
+fn size(body: &Body) -> Option<Real> {
+    body.is_free().then(|| body.surface.extent())
 }
 
 impl Sets {

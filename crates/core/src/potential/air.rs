@@ -87,6 +87,10 @@ impl<const GUSTY: bool> Element<3, 0> for Air<GUSTY> {
         self.mean = self.wind.mean(time);
         self.direction = self.mean.normalize_or_zero();
     }
+
+    fn shift_wind(&mut self, time: f64, velocity: Vec3) {
+        self.wind.shift(time, velocity);
+    }
 }
 
 /// Drag on nodes.

@@ -60,6 +60,9 @@ pub trait Potential: Send + Sync {
     /// Tells loads that change with time where the clock stands [s].
     fn set_time(&mut self, _time: f64) {}
 
+    /// Tells loads by wind that it blows with another velocity [m/s] from a time [s] on.
+    fn shift_wind(&mut self, _time: f64, _velocity: Vec3) {}
+
     /// True if implicit integrators take this force at the end of the step, by its stiffness and damping.
     fn is_stiff(&self) -> bool {
         false

@@ -79,6 +79,9 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
 
     /// See [`Potential::set_time`].
     fn set_time(&mut self, _time: f64) {}
+
+    /// See [`Potential::shift_wind`].
+    fn shift_wind(&mut self, _time: f64, _velocity: Vec3) {}
 }
 
 /// A block for each pair of nodes of an element; symmetric as a whole.
@@ -499,6 +502,10 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         self.element.set_time(time);
     }
 
+    fn shift_wind(&mut self, time: f64, velocity: Vec3) {
+        self.element.shift_wind(time, velocity);
+    }
+
     fn is_stiff(&self) -> bool {
         E::STIFF
     }
@@ -665,7 +672,14 @@ mod tests {
         let measured = crate::potential::measured::tests::KNIT;
         agree(Membrane { elasticity: crate::potential::MeasuredLaw::from(measured), damping: 0.01 });
         agree(crate::potential::MeasuredBend::from(crate::potential::Bending::constant([1e-3, 2e-3, 3e-3])));
-        let wind = Wind { keys: vec![(0.0, Vec3::new(3.0, 1.0, 2.0))], gust: 0.3, period: 1.0, length: 0.5, seed: 1 };
+        let wind = Wind {
+            keys: vec![(0.0, Vec3::new(3.0, 1.0, 2.0))],
+            gust: 0.3,
+            period: 1.0,
+            length: 0.5,
+            seed: 1,
+            shifts: Vec::new(),
+        };
         agree(Air::<true>::new(0.1, 0.7, wind.clone()));
         agree(Air::<false>::new(0.1, 0.7, wind));
     }

@@ -72,7 +72,7 @@ pub(super) fn ahead(bodies: &Bodies, i: usize, h: f64) -> Pose {
 
 impl Woven {
     /// Holds crossings where they are, to be moved by `by` from now on until `release` [s]. Numbers that are no crossing, or are held already, are
-    /// left out; a body's number must be one of those given to every [`Woven::step`]. Springs nearby are stronger ([`super::Spec::at_holds`]).
+    /// left out; a body's number must be one of those given to every [`Woven::step`]. Springs near what is held from the start are stronger ([`super::Spec::at_holds`]).
     pub fn hold(&mut self, name: &str, crossings: &[usize], by: By, release: Option<f64>, bodies: &Bodies) {
         let number = self.holds.len() as u32 + 1;
         let pose = match by {
@@ -88,7 +88,9 @@ impl Woven {
             }
         }
         let middle = points.iter().map(|(_, [a, b])| (*a + *b) * 0.5).sum::<Vec3>() / points.len().max(1) as f64;
-        self.strengthen(&points.iter().map(|&(c, _)| c).collect::<Vec<_>>());
+        if self.step_count() == 0 {
+            self.strengthen(&points.iter().map(|&(c, _)| c).collect::<Vec<_>>());
+        }
         self.holds.push(Hold { name: name.into(), by, release, load: Vec3::ZERO, points, middle, released: false });
         self.tables.ready = false;
     }
@@ -101,6 +103,16 @@ impl Woven {
     /// Holds so far, in the order in which they were made.
     pub fn holds(&self) -> &[Hold] {
         &self.holds
+    }
+
+    /// The last hold of a name, to give it other keyframes or another time to let go.
+    pub fn hold_mut(&mut self, name: &str) -> Option<&mut Hold> {
+        self.holds.iter_mut().rev().find(|hold| hold.name == name)
+    }
+
+    /// Lets another wind blow from a time on [s, m/s].
+    pub fn shift_wind(&mut self, time: f64, velocity: Vec3) {
+        self.spec.wind.shift(time, velocity);
     }
 
     /// Springs near held crossings are stronger.

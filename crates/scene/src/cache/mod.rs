@@ -65,6 +65,7 @@ mod frame;
 mod reader;
 #[cfg(test)]
 pub(crate) mod sample;
+mod store;
 mod writer;
 
 pub use codec::CacheHeader;

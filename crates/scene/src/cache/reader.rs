@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::chunk::{self, BODY, Chunk, FRAM, HEAD, TOPO, YARN};
 use super::codec::{self, CacheHeader, FRAME_FIXED, FrameStart};
 use super::frame::{BodySurface, Frame, Topology};
+use super::store::Store;
 use super::{CacheError, Result};
 
 /// What is known of a frame without reading it.
@@ -39,7 +40,7 @@ pub(super) struct Scan {
 
 impl Scan {
     /// Looks through the first `limit` bytes.
-    pub fn read(file: &mut File, path: &Path, limit: u64) -> Result<Scan> {
+    pub fn read(file: &mut Store, path: &Path, limit: u64) -> Result<Scan> {
         let failed = |source| CacheError::io(path, "read it")(source);
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let (header, header_end) = CacheHeader::read(file, path)?;
@@ -79,7 +80,7 @@ impl Scan {
     }
 
     /// After a power cut the last frames may have their length but not their bytes.
-    fn drop_unsound_tail(&mut self, file: &mut File) -> std::io::Result<()> {
+    fn drop_unsound_tail(&mut self, file: &mut Store) -> std::io::Result<()> {
         while let Some(last) = self.entries.last() {
             let topology_sound = last.topology.start < last.start || last.topology.payload(file)?.is_some();
             let yarns_sound = last.yarns.is_none_or(|yarns| matches!(yarns.payload(file), Ok(Some(_))));
@@ -96,7 +97,7 @@ impl Scan {
 #[derive(Debug)]
 pub struct CacheReader {
     path: PathBuf,
-    file: File,
+    file: Store,
     header: CacheHeader,
     entries: Vec<FrameEntry>,
     left_over: u64,
@@ -110,7 +111,11 @@ impl CacheReader {
     /// [`left_over`](CacheReader::left_over).
     pub fn open(path: impl AsRef<Path>) -> Result<CacheReader> {
         let path = path.as_ref();
-        let mut file = File::open(path).map_err(CacheError::io(path, "open it"))?;
+        let file = File::open(path).map_err(CacheError::io(path, "open it"))?;
+        Self::over(Store::File(file), path)
+    }
+
+    pub(super) fn over(mut file: Store, path: &Path) -> Result<CacheReader> {
         let length = file.seek(SeekFrom::End(0)).map_err(CacheError::io(path, "read it"))?;
         let scan = Scan::read(&mut file, path, length)?;
         let left_over = length - scan.end();

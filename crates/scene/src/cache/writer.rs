@@ -1,7 +1,7 @@
 //! Writing a cache: append frames, note the place for a checkpoint, go on after a stop.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use super::chunk::{self, BODY, FRAM, TOPO, YARN};
 use super::codec::{self, CacheHeader};
 use super::frame::{BodySurface, Frame, FrameFault, Topology};
 use super::reader::{CacheReader, Scan};
+use super::store::Store;
 use super::{CacheError, Result};
 
 /// Writes a cache, frame by frame.
@@ -18,7 +19,7 @@ use super::{CacheError, Result};
 #[derive(Debug)]
 pub struct CacheWriter {
     path: PathBuf,
-    file: File,
+    file: Store,
     header: CacheHeader,
     position: u64,
     frame_count: usize,
@@ -37,10 +38,24 @@ impl CacheWriter {
     /// Starts a new cache of cloth with rigid bodies, replacing one that is there.
     pub fn create_with(path: impl AsRef<Path>, header: CacheHeader, bodies: &[BodySurface]) -> Result<CacheWriter> {
         let path = path.as_ref();
+        let file = File::create(path).map_err(CacheError::io(path, "create it"))?;
+        Self::over(Store::File(file), path, header, bodies)
+    }
+
+    /// Starts a cache in memory.
+    pub fn in_memory(header: CacheHeader, bodies: &[BodySurface]) -> Result<CacheWriter> {
+        Self::over(Store::Memory(Cursor::default()), Path::new("memory"), header, bodies)
+    }
+
+    /// Reads what was written so far.
+    pub fn into_reader(self) -> Result<CacheReader> {
+        CacheReader::over(self.file, &self.path)
+    }
+
+    fn over(mut file: Store, path: &Path, header: CacheHeader, bodies: &[BodySurface]) -> Result<CacheWriter> {
         for body in bodies {
             body.check().map_err(|fault| CacheError::Frame { path: path.to_path_buf(), index: 0, fault })?;
         }
-        let mut file = File::create(path).map_err(CacheError::io(path, "create it"))?;
         let mut opening = header.encode();
         if !bodies.is_empty() {
             let mut chunk = Vec::new();
@@ -66,7 +81,8 @@ impl CacheWriter {
     pub fn resume(path: impl AsRef<Path>, position: u64) -> Result<CacheWriter> {
         let path = path.as_ref();
         let failed = |source| CacheError::io(path, "go on with it")(source);
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        let mut file = Store::File(file);
         let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
         let scan = Scan::read(&mut file, path, length.min(position))?;
         if scan.end() != position {

@@ -8,8 +8,9 @@ pub use sheet::plastic_strains;
 pub use woven::Weaving;
 
 use crate::cache::{Frame, Topology};
+use ripstop::body::{BodyError, BodySpec};
 use ripstop::contact::Report;
-use ripstop::{Bodies, Simulation, Snapshot, SnapshotRef, StepError, Vec2, Vec3, Watch, yarn};
+use ripstop::{Bodies, Grip, Key, Simulation, Snapshot, SnapshotRef, StepError, Vec2, Vec3, Watch, yarn};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -162,6 +163,22 @@ pub trait Engine {
     fn state(&self) -> StateRef<'_>;
     /// Goes on from a state of the same scene; false if it is of another kind.
     fn restore(&mut self, state: State) -> bool;
+    /// Adds a grip that takes hold later, between two steps.
+    fn take(&mut self, grip: Grip);
+    /// Name of the grip that holds a node now.
+    fn holder(&self, node: u32) -> Option<&str>;
+    /// Adds a keyframe after all others of a grip.
+    fn steer(&mut self, grip: &str, key: Key);
+    /// Tells a grip when to let go [s].
+    fn let_go(&mut self, grip: &str, time: f64);
+    /// Adds a body, to arrive at its time.
+    fn add_body(&mut self, spec: BodySpec) -> Result<(), BodyError>;
+    /// Lets another wind blow from a time on [s, m/s].
+    fn shift_wind(&mut self, time: f64, velocity: Vec3);
+    /// Cuts along a line on the material [m] at a time [s]; false if it can't be cut.
+    fn cut(&mut self, _time: f64, _path: Vec<Vec2>) -> bool {
+        false
+    }
     /// The sheet itself, if it is one.
     fn into_sheet(self: Box<Self>) -> Option<Simulation> {
         None

@@ -3,10 +3,11 @@
 use super::{Effort, Engine, EngineError, Moment, Start, State, StateRef, Torn};
 use crate::body;
 use crate::cache::{Frame, Topology};
+use ripstop::body::{BodyError, BodySpec};
 use ripstop::contact::crossing::Crossings;
 use ripstop::mesh::{EdgeId, Id, NodeId, pieces};
-use ripstop::tear::{Cause, Event, SeamReason};
-use ripstop::{Bodies, Cloth, Simulation, Vec2, Vec3, Watch};
+use ripstop::tear::{Cause, Event, HandTear, SeamReason};
+use ripstop::{Bodies, Cloth, Grip, Key, Simulation, Vec2, Vec3, Watch};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -144,6 +145,39 @@ impl Engine for Simulation {
     fn restore(&mut self, state: State) -> bool {
         let State::Sheet(snapshot) = state else { return false };
         self.restore(*snapshot);
+        true
+    }
+
+    fn take(&mut self, grip: Grip) {
+        self.add_grip(grip);
+    }
+
+    fn holder(&self, node: u32) -> Option<&str> {
+        self.grips().iter().find(|grip| grip.nodes().any(|n| n.0 == node)).map(|grip| grip.name.as_str())
+    }
+
+    fn steer(&mut self, name: &str, key: Key) {
+        if let Some(grip) = self.grips_mut().iter_mut().find(|grip| grip.name == name) {
+            grip.keys.push(key);
+        }
+    }
+
+    fn let_go(&mut self, name: &str, time: f64) {
+        if let Some(grip) = self.grips_mut().iter_mut().find(|grip| grip.name == name) {
+            grip.release = Some(time);
+        }
+    }
+
+    fn add_body(&mut self, spec: BodySpec) -> Result<(), BodyError> {
+        self.add_body(spec)
+    }
+
+    fn shift_wind(&mut self, time: f64, velocity: Vec3) {
+        self.shift_wind(time, velocity);
+    }
+
+    fn cut(&mut self, time: f64, path: Vec<Vec2>) -> bool {
+        self.add_hand(HandTear { time, path }, true);
         true
     }
 

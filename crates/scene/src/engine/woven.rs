@@ -4,11 +4,11 @@
 use super::{Engine, EngineError, Moment, Start, State, StateRef, Torn};
 use crate::body;
 use crate::cache::{Curve, Frame, Topology, Yarns};
-use ripstop::body::BodiesState;
+use ripstop::body::{BodiesState, BodyError, BodySpec};
 use ripstop::grip::Key;
 use ripstop::mesh::{Id, Mesh};
 use ripstop::yarn::{By, Cut, Family, Hold, Kind, Run, Strand, Woven, inside_bodies, passings};
-use ripstop::{Bodies, Stage, Vec2, Vec3, Watch};
+use ripstop::{Bodies, Grip, Stage, Vec2, Vec3, Watch};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub struct Weaving {
     last: Vec<Cut>,
     /// Yarns when crossings were counted last.
     seen: Vec<Run>,
+    /// Grips that take hold later, in order of their times.
+    late: Vec<Grip>,
 }
 
 /// Its state, as read from a checkpoint.
@@ -43,7 +45,16 @@ pub struct WovenRef<'a> {
 impl Weaving {
     /// A cloth among bodies; `grid` has a node for every crossing, in their order.
     pub fn new(woven: Woven, bodies: Bodies, grid: Mesh) -> Self {
-        Self { woven, bodies, grid, last: Vec::new(), seen: Vec::new() }
+        Self { woven, bodies, grid, last: Vec::new(), seen: Vec::new(), late: Vec::new() }
+    }
+
+    /// Grips whose time [s] has come take hold.
+    fn take_late(&mut self, time: f64) {
+        let due = self.late.partition_point(|grip| grip.from.is_none_or(|from| from <= time));
+        for grip in self.late.drain(..due) {
+            let crossings: Vec<usize> = grip.wanted().map(|n| n.index()).collect();
+            self.woven.hold(&grip.name, &crossings, By::Keys(grip.keys), grip.release, &self.bodies);
+        }
     }
 
     /// Middle of the yarns of a crossing, of what `of` tells of each.
@@ -183,6 +194,9 @@ fn shift(hold: &Hold, time: f64) -> Vec3 {
 
 impl Engine for Weaving {
     fn step(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        let due = self.time() + 0.5 * self.step_length();
+        self.bodies.arrive(due);
+        self.take_late(due);
         watch.enter(Stage::Integrate);
         self.woven.step(&mut self.bodies)?;
         self.last = self.woven.take_events();
@@ -339,7 +353,45 @@ impl Engine for Weaving {
         self.woven = woven;
         // A checkpoint is taken at a frame, where crossings were counted.
         self.seen = self.woven.runs();
+        let reached = self.time() - 0.5 * self.step_length();
+        self.late.retain(|grip| grip.from.is_some_and(|from| from > reached));
+        self.bodies.arrive(reached);
         self.bodies.restore(bodies)
+    }
+
+    fn take(&mut self, grip: Grip) {
+        self.late.push(grip);
+        self.late.sort_by(|a, b| a.from.unwrap_or(0.0).total_cmp(&b.from.unwrap_or(0.0)));
+    }
+
+    fn holder(&self, node: u32) -> Option<&str> {
+        let by_hand = |hold: &&Hold| !hold.is_released() && matches!(hold.by, By::Keys(_));
+        let mut holds = self.woven.holds().iter().filter(by_hand);
+        holds.find(|hold| hold.crossings().any(|c| c == node as usize)).map(|hold| hold.name.as_str())
+    }
+
+    fn steer(&mut self, name: &str, key: Key) {
+        if let Some(grip) = self.late.iter_mut().find(|grip| grip.name == name) {
+            grip.keys.push(key);
+        } else if let Some(By::Keys(keys)) = self.woven.hold_mut(name).map(|hold| &mut hold.by) {
+            keys.push(key);
+        }
+    }
+
+    fn let_go(&mut self, name: &str, time: f64) {
+        if let Some(grip) = self.late.iter_mut().find(|grip| grip.name == name) {
+            grip.release = Some(time);
+        } else if let Some(hold) = self.woven.hold_mut(name) {
+            hold.release = Some(time);
+        }
+    }
+
+    fn add_body(&mut self, spec: BodySpec) -> Result<(), BodyError> {
+        self.bodies.add(spec)
+    }
+
+    fn shift_wind(&mut self, time: f64, velocity: Vec3) {
+        self.woven.shift_wind(time, velocity);
     }
 
     fn woven(&self) -> Option<&Weaving> {

@@ -13,7 +13,8 @@ const SPILL: usize = 1 << 18;
 pub(super) struct Beside {
     target: PathBuf,
     path: PathBuf,
-    file: File,
+    /// Nothing: all stays in memory.
+    file: Option<File>,
     /// What is written next; append to it, then [`spill`](Beside::spill).
     pub out: Vec<u8>,
     finished: bool,
@@ -23,7 +24,18 @@ impl Beside {
     pub fn create(target: &Path) -> Result<Beside> {
         let path = name_beside(target);
         let file = File::create(&path).map_err(failed(target, "create it"))?;
-        Ok(Beside { target: target.to_path_buf(), path, file, out: Vec::with_capacity(2 * SPILL), finished: false })
+        Ok(Beside {
+            target: target.to_path_buf(),
+            path,
+            file: Some(file),
+            out: Vec::with_capacity(2 * SPILL),
+            finished: false,
+        })
+    }
+
+    /// Gathers all of it in memory.
+    pub fn in_memory() -> Beside {
+        Beside { target: PathBuf::new(), path: PathBuf::new(), file: None, out: Vec::new(), finished: true }
     }
 
     /// Hands what was gathered to the file once it is much.
@@ -35,15 +47,17 @@ impl Beside {
     /// Puts the file in its target's place.
     pub fn finish(mut self) -> Result<()> {
         self.write()?;
+        let Some(file) = &self.file else { return Ok(()) };
         // Otherwise a power cut could leave an empty file under the right name.
-        self.file.sync_data().map_err(failed(&self.target, "write it"))?;
+        file.sync_data().map_err(failed(&self.target, "write it"))?;
         fs::rename(&self.path, &self.target).map_err(failed(&self.target, "put the finished file there"))?;
         self.finished = true;
         Ok(())
     }
 
     fn write(&mut self) -> Result<()> {
-        self.file.write_all(&self.out).map_err(failed(&self.target, "write it"))?;
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.write_all(&self.out).map_err(failed(&self.target, "write it"))?;
         self.out.clear();
         Ok(())
     }

@@ -22,10 +22,10 @@ mod usda_yarns;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use obj::obj;
+pub use obj::{obj, obj_text};
 pub use ply::ply;
 pub(crate) use sequence::forget;
-pub use usda::usda;
+pub use usda::{usda, usda_text};
 
 use crate::cache::{CacheError, CacheReader, advice};
 

@@ -20,6 +20,15 @@ pub fn obj(reader: &mut CacheReader, folder: impl AsRef<Path>, progress: &mut dy
     })
 }
 
+/// One frame as text in memory.
+pub fn obj_text(frame: &Frame, bodies: &[BodySurface]) -> Result<Vec<u8>> {
+    let mut file = Beside::in_memory();
+    write(frame, &mut file)?;
+    let count = write_bodies(frame, bodies, &mut file)?;
+    frame.yarns.as_ref().map_or(Ok(()), |yarns| write_yarns(yarns, count, &mut file))?;
+    Ok(std::mem::take(&mut file.out))
+}
+
 /// Returns how many points are in the file then.
 fn write_bodies(frame: &Frame, bodies: &[BodySurface], file: &mut Beside) -> Result<u32> {
     let mut before = frame.points.len() as u32;

@@ -35,7 +35,16 @@ const PASSES: usize = 4;
 /// Writes all frames to one `.usda` file.
 pub fn usda(reader: &mut CacheReader, path: impl AsRef<Path>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
     not_empty(reader)?;
-    let file = Beside::create(path.as_ref())?;
+    write(reader, Beside::create(path.as_ref())?, progress)?.finish()
+}
+
+/// The same as text in memory.
+pub fn usda_text(reader: &mut CacheReader) -> Result<Vec<u8>> {
+    not_empty(reader)?;
+    Ok(std::mem::take(&mut write(reader, Beside::in_memory(), &mut |_| {})?.out))
+}
+
+fn write(reader: &mut CacheReader, file: Beside, progress: &mut dyn FnMut(Progress)) -> Result<Beside> {
     let woven = reader.frame(0)?.yarns.is_some();
     let total = (PASSES + if woven { usda_yarns::PASSES } else { 0 }) * reader.frame_count();
     let bodies = reader.bodies()?;
@@ -63,9 +72,8 @@ pub fn usda(reader: &mut CacheReader, path: impl AsRef<Path>, progress: &mut dyn
     usda_bodies::prims(&mut stage.file, &bodies, &poses)?;
     stage.text("}\n");
     let Stage { file, progress, done, total, .. } = stage;
-    file.finish()?;
     progress(Progress { done, total });
-    Ok(())
+    Ok(file)
 }
 
 /// An attribute's type and name, and how it lies on the mesh if it is a primvar.

@@ -3,6 +3,7 @@
 //! | attribute | sampled | |
 //! |---|---|---|
 //! | `xformOp:translate`, `xformOp:orient` | every frame, once if they never change | [m], unit quaternion |
+//! | `visibility` | of a body that arrives later: at the first frame and when it does | |
 //! | `points`, `faceVertexCounts`, `faceVertexIndices`, `extent` | once | in the body's own coordinates [m] |
 //!
 //! A prim's name is the body's, with an underscore for what USD doesn't take; `userProperties:name` has it unchanged. Turns
@@ -25,14 +26,22 @@ pub(super) fn prims(file: &mut Beside, bodies: &[BodySurface], poses: &[(u32, Ve
         let name = identifier(&body.name, &names);
         let motion: Vec<(u32, BodyPose)> =
             poses.iter().filter_map(|(index, all)| Some((*index, *all.get(i)?))).collect();
-        prim(file, &name, body, &motion)?;
+        let first = poses.first().map(|(index, _)| *index);
+        prim(file, &name, body, &motion, first)?;
         names.push(name);
     }
     text(file, "    }\n");
     Ok(())
 }
 
-fn prim(file: &mut Beside, name: &str, body: &BodySurface, motion: &[(u32, BodyPose)]) -> Result<()> {
+/// One body, in a run that begins with the frame `first`.
+fn prim(
+    file: &mut Beside,
+    name: &str,
+    body: &BodySurface,
+    motion: &[(u32, BodyPose)],
+    first: Option<u32>,
+) -> Result<()> {
     let opening = format!(
         r#"        def Mesh "{name}"
         {{
@@ -52,6 +61,16 @@ fn prim(file: &mut Beside, name: &str, body: &BodySurface, motion: &[(u32, BodyP
     text(file, "\n            float3[] extent = ");
     rows(file, &extent(&body.points))?;
     text(file, "\n");
+    let arrives = motion.first().map(|(index, _)| *index);
+    if arrives != first {
+        text(file, "            token visibility.timeSamples = {\n");
+        for (index, word) in first.map(|at| (at, "invisible")).into_iter().chain(arrives.map(|at| (at, "inherited"))) {
+            text(file, "    ");
+            sample(file, index);
+            text(file, &format!("\"{word}\",\n"));
+        }
+        text(file, "            }\n");
+    }
     let places: Vec<_> = motion.iter().map(|(index, pose)| (*index, pose.position)).collect();
     samples(file, "float3 xformOp:translate", &places);
     let mut turns: Vec<(u32, [f32; 4])> = Vec::new();

@@ -1,0 +1,224 @@
+// The page's state and what changes it: which scene, which settings, whether time passes. Panels and tools call this and are told by events.
+
+import { type Client, EngineError } from "./engine/client";
+import type { EngineColouring, Frame, Loaded, SceneFile, SetValues, Trouble, Vec3, WorkerTimes } from "./engine/protocol";
+import type { Colouring } from "./cloth";
+import type { Link } from "./link";
+import { clearErrors, complain, tell, trouble } from "./notice";
+import { Overlay } from "./overlay";
+import type { View } from "./view";
+
+export type ToolName = "look" | "grab" | "cut" | "ball" | "pin" | "brush";
+
+interface Events {
+  /** A scene is at time zero: a new one, or the same with other settings. */
+  loaded: (loaded: Loaded, fresh: boolean) => void;
+  frame: (frame: Frame, times: WorkerTimes) => void;
+  tool: (tool: ToolName) => void;
+  clock: (running: boolean, speed: number) => void;
+  colouring: (colouring: Colouring) => void;
+}
+
+type Listeners = { [E in keyof Events]: Events[E][] };
+
+export class App {
+  readonly overlay: Overlay;
+  loaded: Loaded | null = null;
+  scene: SceneFile | null = null;
+  /** Name in the gallery, if it is from there. */
+  path: string | null = null;
+  /** What was set differently from the scene. */
+  chosen: SetValues = {};
+  wind: Vec3 | null = null;
+  tool: ToolName = "grab";
+  colouring: Colouring = "fabric";
+  frame: Frame | null = null;
+  times: WorkerTimes | null = null;
+  /** The longest that taking over a frame took this thread, that a step took the worker, and that a request waited for it [ms]. */
+  longest = { update: 0, step: 0, wait: 0 };
+
+  #listeners: Listeners = { loaded: [], frame: [], tool: [], clock: [], colouring: [] };
+  #bodiesAsked = false;
+  /** A frame has come that is not drawn yet. */
+  #undrawn = false;
+
+  constructor(
+    readonly client: Client,
+    readonly view: View,
+  ) {
+    this.overlay = new Overlay(view);
+    view.onMove = () => this.overlay.place();
+    client.onFrame = (frame, times) => this.#receive(frame, times);
+    client.onFailed = (trouble, fatal) => this.#failed(trouble, fatal);
+    const tick = () => {
+      this.#tick();
+      requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+    this.client.want("fabric", true);
+  }
+
+  on<E extends keyof Events>(event: E, listener: Events[E]) {
+    (this.#listeners[event] as Events[E][]).push(listener);
+  }
+
+  #tell<E extends keyof Events>(event: E, ...what: Parameters<Events[E]>) {
+    for (const listener of this.#listeners[event]) (listener as (...what: Parameters<Events[E]>) => void)(...what);
+  }
+
+  /** Loads a scene; the one before stays if that fails. Says whether it went well. */
+  async load(scene: SceneFile, path: string | null, link: Partial<Link> = {}): Promise<boolean> {
+    let loaded: Loaded;
+    try {
+      loaded = await this.client.ask("load", { ...scene, variant: link.variant ?? null });
+    } catch (error) {
+      complain(`${scene.name} could not be loaded`, trouble(error));
+      return false;
+    }
+    this.scene = scene;
+    this.path = path;
+    this.chosen = {};
+    this.wind = null;
+    this.begin(loaded, true);
+    if (link.view) this.view.look(link.view);
+    // A link may be older than the scene: what no longer fits is told, the rest is done.
+    if (link.set && Object.keys(link.set).length > 0) await this.set(link.set);
+    if (link.wind) this.blow(link.wind);
+    return true;
+  }
+
+  /** Takes over a scene at time zero. */
+  begin(loaded: Loaded, fresh = false) {
+    clearErrors();
+    this.loaded = loaded;
+    this.frame = null;
+    this.view.begin(loaded, !fresh);
+    this.#tell("loaded", loaded, fresh);
+    if (!loaded.options.can.cut && this.tool === "cut") this.choose("grab");
+    if (!loaded.options.can.paint && this.tool === "brush") this.choose("grab");
+    if (!loaded.options.can.throw && this.tool === "ball") this.choose("grab");
+    // Starting again forgets the wind that was set on the page, unless the engine kept it; say it again.
+    if (!fresh && this.wind) void this.client.ask("wind", { velocity: this.wind }).catch(() => {});
+  }
+
+  /** Asks the engine for something that may be refused; tells if it was. */
+  async attempt<T>(what: string, doing: () => Promise<T>): Promise<T | null> {
+    try {
+      return await doing();
+    } catch (error) {
+      if (error instanceof EngineError && error.fatal) this.#failed(error.trouble, true);
+      else complain(what, trouble(error));
+      return null;
+    }
+  }
+
+  async set(values: SetValues): Promise<boolean> {
+    const loaded = await this.attempt("That can't be set", () => this.client.ask("set", values));
+    if (!loaded) return false;
+    Object.assign(this.chosen, values);
+    this.begin(loaded);
+    return true;
+  }
+
+  blow(velocity: Vec3) {
+    this.wind = velocity;
+    return this.client.ask("wind", { velocity }).catch(() => {});
+  }
+
+  async restart() {
+    const loaded = await this.attempt("The scene can't start again", () => this.client.ask("restart", {}));
+    if (loaded) this.begin(loaded);
+  }
+
+  async rewind(seconds: number) {
+    const back = await this.attempt("Going back failed", () => this.client.ask("rewind", { seconds }));
+    if (back) clearErrors();
+  }
+
+  async step() {
+    this.run(false);
+    await this.attempt("The step failed", () => this.client.ask("step", { count: this.loaded?.steps_per_frame ?? 1 }));
+  }
+
+  run(running: boolean, speed = this.client.speed) {
+    this.client.clock(running, speed);
+    this.#tell("clock", running, speed);
+  }
+
+  choose(tool: ToolName) {
+    if (tool === this.tool) return;
+    this.tool = tool;
+    this.#recolour();
+    this.#tell("tool", tool);
+  }
+
+  colour(colouring: Colouring) {
+    this.colouring = colouring;
+    this.#recolour();
+    this.#tell("colouring", colouring);
+  }
+
+  /** What colours show now: who paints strength sees strength. */
+  get shown(): Colouring {
+    return this.tool === "brush" ? "map" : this.colouring;
+  }
+
+  #recolour() {
+    this.view.colouring = this.shown;
+    this.client.want(this.#measured(), true);
+  }
+
+  #measured(): EngineColouring {
+    const { shown } = this;
+    return shown === "checker" || shown === "wire" ? "fabric" : shown;
+  }
+
+  // At once, not with the next drawing: a frame may carry a changed mesh that those after it count on.
+  #receive(frame: Frame, times: WorkerTimes) {
+    if (!this.loaded) return;
+    const begin = performance.now();
+    this.frame = frame;
+    this.times = times;
+    this.view.update(frame);
+    this.overlay.grips = frame.grips;
+    this.#tell("frame", frame, times);
+    if (frame.body_count !== this.view.bodies.count) void this.#fetchBodies();
+    this.#undrawn = true;
+    const { longest } = this;
+    longest.update = Math.max(longest.update, performance.now() - begin);
+    longest.step = Math.max(longest.step, times.longestStep);
+    longest.wait = Math.max(longest.wait, times.longestWait);
+  }
+
+  async #fetchBodies() {
+    if (this.#bodiesAsked) return;
+    this.#bodiesAsked = true;
+    const answer = await this.attempt("Bodies are missing", () => this.client.ask("bodies", {}));
+    this.#bodiesAsked = false;
+    if (!answer) return;
+    this.view.setBodies(answer.bodies);
+    if (this.frame) this.view.bodies.update(this.frame);
+  }
+
+  #tick() {
+    this.view.draw();
+    if (!this.#undrawn) return;
+    this.#undrawn = false;
+    this.client.want(this.#measured(), false);
+  }
+
+  #failed(trouble: Trouble, fatal: boolean) {
+    this.#tell("clock", false, this.client.speed);
+    const back = { label: "Back 2 s", go: () => void this.rewind(2) };
+    const again = { label: "Start again", go: () => void (fatal ? this.#reload() : this.restart()) };
+    complain(fatal ? "The engine stopped" : "The simulation stopped", trouble, fatal ? [again] : [back, again]);
+  }
+
+  /** After the engine broke: the scene is loaded into a new one. */
+  async #reload() {
+    const { scene, path, chosen, loaded, wind } = this;
+    if (!scene) return;
+    const link = { variant: loaded?.variant ?? null, set: chosen, wind, view: this.view.viewpoint };
+    if (await this.load(scene, path, link)) tell("Started again");
+  }
+}

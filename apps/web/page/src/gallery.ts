@@ -1,0 +1,123 @@
+// The scenes that come with the page, with pictures of them.
+
+import type { App } from "./app";
+import { get, make } from "./dom";
+import type { SceneFile } from "./engine/protocol";
+import type { Link } from "./link";
+import { complain, trouble } from "./notice";
+
+interface Entry {
+  path: string;
+  title: string;
+  source: string;
+  thumb: string | null;
+}
+
+/** Headings of the folders, in the order in which they are shown. */
+const GROUPS: [string, string][] = [
+  ["play", "To play with"],
+  ["phillips", "Sheets pulled apart · Phillips 2008"],
+  ["metaaphanon", "Woven cloth that frays · Metaaphanon 2009"],
+  ["onal", "Tears that go on where they began · Önal & İşler 2013"],
+  ["karaoz", "Fabrics, balls and blades · Karaöz 2015"],
+  ["direction", "Where and when, by the artist"],
+  ["contact", "Cloth that touches"],
+  ["bartels", "Every way to tear · Bartels 2014"],
+];
+
+/** What one sees first: quick to step, and it hangs there to be pulled at. */
+const FIRST = "play/curtain";
+
+export async function fetchScene(path: string): Promise<SceneFile> {
+  const answer = await fetch(`scenes/${path}.json`);
+  if (!answer.ok) throw new Error(`there is no scene “${path}” here`);
+  return (await answer.json()) as SceneFile;
+}
+
+/** The scene that `ripstop view SCENE` serves, if it was given one. */
+async function givenScene(): Promise<SceneFile | null> {
+  try {
+    const answer = await fetch("scene.json");
+    // A host that answers every address with its front page has none either.
+    if (!answer.ok || !answer.headers.get("content-type")?.includes("json")) return null;
+    return (await answer.json()) as SceneFile;
+  } catch {
+    return null;
+  }
+}
+
+export async function openPath(app: App, path: string, link: Partial<Link> = {}): Promise<boolean> {
+  try {
+    return await app.load(await fetchScene(path), path, link);
+  } catch (error) {
+    complain(`${path} could not be opened`, trouble(error));
+    return false;
+  }
+}
+
+/** Opens what the page was started with. */
+export async function openFirst(app: App, link: Link) {
+  const given = await givenScene();
+  if (given && (await app.load(given, null, link))) return;
+  if (link.scene && (await openPath(app, link.scene, link))) return;
+  await openPath(app, FIRST);
+}
+
+export function gallery(app: App) {
+  const dialog = get<HTMLDialogElement>("gallery");
+  const list = get("gallery-list");
+  let filled = false;
+
+  const card = (entry: Entry) => {
+    const picture = entry.thumb
+      ? make("img", { src: entry.thumb, alt: "", loading: "lazy", width: 320, height: 180 })
+      : make("span", { className: "blank", ariaHidden: "true" });
+    const name = entry.path.split("/").pop() ?? entry.path;
+    const button = make("button", { type: "button", className: "scene" }, picture, make("b", {}, name), make("span", {}, entry.title));
+    button.dataset.path = entry.path;
+    button.onclick = () => {
+      dialog.close();
+      void openPath(app, entry.path);
+    };
+    return button;
+  };
+
+  const fill = async () => {
+    const answer = await fetch("scenes/index.json");
+    if (!answer.ok) throw new Error("the list of scenes is missing");
+    const entries = (await answer.json()) as Entry[];
+    // What lies in no folder is the woven quickstart.
+    const folder = (entry: Entry) => entry.path.split("/").slice(0, -1).join("/") || "metaaphanon";
+    const rest = [...new Set(entries.map(folder))].filter((name) => !GROUPS.some(([known]) => known === name));
+    const groups = [...GROUPS, ...rest.map((name): [string, string] => [name, name])];
+    list.replaceChildren(
+      ...groups.flatMap(([name, heading]) => {
+        const cards = entries.filter((entry) => folder(entry) === name).map(card);
+        return cards.length > 0 ? [make("h3", {}, heading), make("div", { className: "grid" }, ...cards)] : [];
+      }),
+    );
+  };
+
+  get("open-gallery").onclick = async () => {
+    dialog.showModal();
+    if (!filled) {
+      try {
+        await fill();
+        filled = true;
+      } catch (error) {
+        list.replaceChildren(make("p", {}, trouble(error).text));
+      }
+    }
+    for (const button of list.querySelectorAll<HTMLElement>(".scene")) button.ariaCurrent = String(button.dataset.path === app.path);
+  };
+}
+
+/** Dialogs close by their button and by a click beside them. */
+export function dialogs() {
+  for (const dialog of document.querySelectorAll("dialog")) {
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog || (event.target as Element).closest("[data-close]")) dialog.close();
+    });
+  }
+  get("open-help").onclick = () => get<HTMLDialogElement>("help").showModal();
+}
