@@ -1,8 +1,9 @@
 // The page's state and what changes it: which scene, which settings, whether time passes. Panels and tools call this and are told by events.
 
+import type { Colouring } from "./cloth";
+import { get } from "./dom";
 import { type Client, EngineError } from "./engine/client";
 import type { EngineColouring, Frame, Loaded, SceneFile, SetValues, Trouble, Vec3, WorkerTimes } from "./engine/protocol";
-import type { Colouring } from "./cloth";
 import type { Link } from "./link";
 import { clearErrors, complain, tell, trouble } from "./notice";
 import { Overlay } from "./overlay";
@@ -32,6 +33,8 @@ export class App {
   wind: Vec3 | null = null;
   tool: ToolName = "grab";
   colouring: Colouring = "fabric";
+  /** Time was stopped to paint; it goes on with another tool. */
+  goOnAfterBrush = false;
   frame: Frame | null = null;
   times: WorkerTimes | null = null;
   /** The longest that taking over a frame took this thread, that a step took the worker, and that a request waited for it [ms]. */
@@ -69,11 +72,16 @@ export class App {
   /** Loads a scene; the one before stays if that fails. Says whether it went well. */
   async load(scene: SceneFile, path: string | null, link: Partial<Link> = {}): Promise<boolean> {
     let loaded: Loaded;
+    // Most scenes are there at once; a sign for them would only flicker.
+    const sign = setTimeout(() => (get("waiting").hidden = false), 300);
     try {
       loaded = await this.client.ask("load", { ...scene, variant: link.variant ?? null });
     } catch (error) {
       complain(`${scene.name} could not be loaded`, trouble(error));
       return false;
+    } finally {
+      clearTimeout(sign);
+      get("waiting").hidden = true;
     }
     this.scene = scene;
     this.path = path;
@@ -147,6 +155,8 @@ export class App {
 
   choose(tool: ToolName) {
     if (tool === this.tool) return;
+    if (this.tool === "brush" && this.goOnAfterBrush) this.run(true);
+    this.goOnAfterBrush = false;
     this.tool = tool;
     this.#recolour();
     this.#tell("tool", tool);
@@ -209,8 +219,9 @@ export class App {
 
   #failed(trouble: Trouble, fatal: boolean) {
     this.#tell("clock", false, this.client.speed);
-    const back = { label: "Back 2 s", go: () => void this.rewind(2) };
-    const again = { label: "Start again", go: () => void (fatal ? this.#reload() : this.restart()) };
+    const after = (way: Promise<void>) => void way.then(() => this.run(true));
+    const back = { label: "Back 2 s", go: () => after(this.rewind(2)) };
+    const again = { label: "Start again", go: () => after(fatal ? this.#reload() : this.restart()) };
     complain(fatal ? "The engine stopped" : "The simulation stopped", trouble, fatal ? [again] : [back, again]);
   }
 

@@ -23,7 +23,6 @@ uniform float backShade;
 uniform vec3 lineColour;
 uniform float lineEvery;
 uniform int pattern;
-uniform float fuzz;
 
 // How much of a line of this width lies under the pixel; farther away lines fade instead of flickering.
 float lines(vec2 at, float width) {
@@ -47,13 +46,6 @@ if (pattern == 1) {
 }
 `;
 
-/** Fibres that stand up catch light where the cloth is seen at an angle. Not three's sheen: that shows every triangle of a coarse mesh. */
-const FUZZ = /* glsl */ `
-float grazing = pow(1.0 - abs(dot(normal, normalize(vViewPosition))), 3.0);
-outgoingLight += fuzz * grazing * (0.35 * outgoingLight + 0.1 * reflectedLight.indirectDiffuse + 0.025);
-#include <opaque_fragment>
-`;
-
 export class Cloth {
   readonly group = new THREE.Group();
   readonly lips = new Lips();
@@ -66,7 +58,7 @@ export class Cloth {
   #geometry = new THREE.BufferGeometry();
   #wireGeometry = new THREE.BufferGeometry();
   #heldGeometry = new THREE.BufferGeometry();
-  #mesh: THREE.Mesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
+  #mesh: THREE.Mesh<THREE.BufferGeometry, THREE.MeshPhysicalMaterial>;
   #wire: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
   #held: THREE.Points<THREE.BufferGeometry, THREE.PointsMaterial>;
   #torn = new THREE.Group();
@@ -76,7 +68,6 @@ export class Cloth {
     lineColour: { value: new THREE.Color(1, 1, 1) },
     lineEvery: { value: 0.1 },
     pattern: { value: 1 },
-    fuzz: { value: 1 },
   };
   #weave = weave();
   #texture: THREE.Texture | null = null;
@@ -88,7 +79,13 @@ export class Cloth {
   #wireStale = true;
 
   constructor() {
-    const material = new THREE.MeshStandardMaterial({ side: THREE.DoubleSide, roughness: 0.82, bumpMap: this.#weave });
+    const material = new THREE.MeshPhysicalMaterial({
+      side: THREE.DoubleSide,
+      roughness: 0.82,
+      sheen: 0.5,
+      sheenRoughness: 0.55,
+      bumpMap: this.#weave,
+    });
     material.onBeforeCompile = (shader) => {
       Object.assign(shader.uniforms, this.#uniforms);
       shader.vertexShader = shader.vertexShader
@@ -96,8 +93,7 @@ export class Cloth {
         .replace("#include <begin_vertex>", "#include <begin_vertex>\nvCloth = uv;");
       shader.fragmentShader = shader.fragmentShader
         .replace("#include <common>", `#include <common>\n${DECLARE}`)
-        .replace("#include <color_fragment>", PAINT)
-        .replace("#include <opaque_fragment>", FUZZ);
+        .replace("#include <color_fragment>", PAINT);
     };
     this.#mesh = new THREE.Mesh(this.#geometry, material);
     this.#mesh.castShadow = true;
@@ -108,6 +104,8 @@ export class Cloth {
       new THREE.PointsMaterial({ color: 0x1d2833, transparent: true, map: dot() }),
     );
     for (const part of [this.#mesh, this.#wire, this.#held]) part.frustumCulled = false;
+    // Before the first drawing: a geometry without normals would get a flat shader, and keep it.
+    this.#grow();
     this.#torn.add(this.lips.tubes.mesh);
     this.group.add(this.#mesh, this.#wire, this.#held, this.#torn);
   }
@@ -193,8 +191,9 @@ export class Cloth {
     this.#uniforms.backColour.value.setRGB(...this.#back);
     this.#uniforms.backShade.value = picture ? 0.8 : 0.94;
     this.#uniforms.pattern.value = plain ? 1 : this.#colouring === "checker" ? 2 : 0;
+    material.sheenColor.setRGB(...(plain ? lerp(this.#front, [1, 1, 1], 0.4) : ([0.6, 0.6, 0.6] as Rgb)));
     // Colours that stand for values stay as they are.
-    this.#uniforms.fuzz.value = values ? 0 : 1;
+    material.sheen = values ? 0 : 0.5;
     const map = picture || null;
     if (material.map !== map || material.vertexColors !== values) material.needsUpdate = true;
     material.map = map;
@@ -205,7 +204,7 @@ export class Cloth {
 
   /** Makes room for more vertices than there are, since tears make new ones all the time. */
   #grow() {
-    this.#room = Math.ceil(this.vertexCount * 1.4);
+    this.#room = Math.ceil(this.vertexCount * 1.4) + 1;
     for (const geometry of [this.#geometry, this.#wireGeometry, this.#heldGeometry]) geometry.dispose();
     const attribute = (size: number) =>
       new THREE.BufferAttribute(new Float32Array(this.#room * size), size).setUsage(THREE.DynamicDrawUsage) as THREE.BufferAttribute;

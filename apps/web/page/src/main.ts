@@ -58,9 +58,7 @@ function begin(view: View) {
     await new Promise(requestAnimationFrame);
   };
   const ready = start();
-  ready
-    .catch((error) => complain("The engine could not be started", trouble(error)))
-    .finally(() => get("waiting").remove());
+  ready.catch((error) => complain("The engine could not be started", trouble(error))).finally(() => (get("waiting").hidden = true));
 
   // A link that is put into the address of the open page.
   window.addEventListener("hashchange", () => {
@@ -106,6 +104,6 @@ function begin(view: View) {
 try {
   begin(new View(get<HTMLCanvasElement>("canvas")));
 } catch (error) {
-  get("waiting").remove();
+  get("waiting").hidden = true;
   complain("This browser can't draw the page", trouble(error));
 }

@@ -325,6 +325,7 @@ class Paint implements Stroke {
     settings: ToolSettings,
     at: Place,
   ) {
+    app.goOnAfterBrush ||= app.client.running;
     app.run(false);
     const [radius, strength] = [settings.brushRadius * app.view.size, settings.brushStrength];
     this.#send = new Latest((ray) => {

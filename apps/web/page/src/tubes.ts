@@ -62,6 +62,8 @@ export class Tubes {
   constructor(sides: number, material: THREE.MeshStandardMaterial) {
     const { places, triangles } = tube(sides);
     this.#geometry.setAttribute("position", new THREE.BufferAttribute(places, 3));
+    // Never read, but without normals three would shade every triangle flat.
+    this.#geometry.setAttribute("normal", new THREE.BufferAttribute(new Float32Array(places.length), 3));
     this.#geometry.setIndex(triangles);
     this.#geometry.instanceCount = 0;
     material.vertexColors = true;

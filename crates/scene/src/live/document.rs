@@ -117,8 +117,14 @@ fn list<'a>(of: &'a mut Table, key: &str) -> &'a mut Vec<Value> {
     value.as_array_mut().expect("just made one")
 }
 
-/// Lays what was chosen over a scene whose fabric has this stiffness [N/m].
-pub fn choose(scene: &mut Table, settings: &Settings, stretch: f64) {
+/// Lays what was chosen over a scene whose fabric has this stiffness [N/m], or whose yarns break at this strain.
+pub fn choose(scene: &mut Table, settings: &Settings, stretch: f64, breaking: Option<f64>) {
+    if let Some(breaking) = breaking {
+        if settings.strength != 1.0 {
+            inner(inner(scene, "cloth"), "woven").insert("breaking".into(), Value::Float(breaking * settings.strength));
+        }
+        return;
+    }
     if let Some(fabric) = &settings.fabric {
         scene.insert("fabric".into(), Value::Table(table([("name", Value::String(fabric.clone()))])));
     }

@@ -161,6 +161,8 @@ pub struct Live {
     frame: Option<(u64, Frame)>,
     drawn: Drawn,
     strain: f64,
+    /// Strain at which the yarns of the scene as it was read break.
+    breaking: Option<f64>,
     painting: Option<Painted>,
     broken: bool,
 }
@@ -198,6 +200,7 @@ impl Live {
         } else {
             part.build()?
         };
+        let breaking = built.engine.woven().map(|weaving| weaving.woven.spec().breaking);
         let mut live = Self {
             name: name.into(),
             parts,
@@ -213,6 +216,7 @@ impl Live {
             frame: None,
             drawn: Drawn::default(),
             strain: 1.0,
+            breaking,
             painting: None,
             broken: false,
         };
@@ -240,7 +244,7 @@ impl Live {
     /// The scene as it is played, without what was done.
     fn document(&self) -> Table {
         let mut document = self.base.clone();
-        document::choose(&mut document, &self.settings, self.built.fabric.stretch);
+        document::choose(&mut document, &self.settings, self.built.fabric.stretch, self.breaking);
         document
     }
 
@@ -699,7 +703,7 @@ impl Live {
             let mut settings = self.settings.clone();
             settings.fabric = Some(name.into());
             let mut document = self.base.clone();
-            document::choose(&mut document, &settings, self.built.fabric.stretch);
+            document::choose(&mut document, &settings, self.built.fabric.stretch, None);
             !explicit || Self::build(&self.name, &document).is_ok()
         };
         let known = fabric::names().filter_map(|name| Some((name, fabric::named(name).ok()?)));

@@ -135,10 +135,15 @@ fn woven_cloth_is_grabbed_and_hit_too() {
     let engine = &live.built().engine;
     let (hash, count) = (engine.state_hash(), engine.step_count());
     assert_eq!(state_after(&live.scene_text(), count), hash);
+    let breaks = |live: &Live| live.built().engine.woven().unwrap().woven.spec().breaking;
+    let before = breaks(&live);
     let time = live.rewind(0.1).unwrap();
     let engine = &live.built().engine;
     assert!(time > 0.2 && time < 0.3, "{time}");
     assert_eq!(state_after(&live.scene_text(), engine.step_count()), engine.state_hash());
+    live.set(Change { strength: Some(0.5), ..Change::default() }).unwrap();
+    live.set(Change { strength: Some(2.0), ..Change::default() }).unwrap();
+    assert_eq!(breaks(&live), 2.0 * before, "of its own strength, not of the last");
 }
 
 #[test]

@@ -1,0 +1,37 @@
+// How long steps take as WebAssembly, against the native program: node tests/speed.mjs NATIVE.json, where NATIVE.json is what
+// `cargo run --release --package ripstop-web --example hash -- STEPS SCENE…` printed. The same engine that browsers of this family have (V8) runs it, without
+// a picture beside it.
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const wasm = readFileSync(fileURLToPath(new URL("../public/ripstop.wasm", import.meta.url)));
+const root = fileURLToPath(new URL("../../../../", import.meta.url));
+
+/** A fresh engine. */
+async function engine() {
+  let memory;
+  const report = (at, length) => console.error(new TextDecoder().decode(new Uint8Array(memory.buffer, at, length)));
+  const { instance } = await WebAssembly.instantiate(wasm, { env: { now: () => performance.now(), report } });
+  const { reserve, ask, reply } = instance.exports;
+  memory = instance.exports.memory;
+  return (request) => {
+    const text = new TextEncoder().encode(JSON.stringify(request));
+    new Uint8Array(memory.buffer).set(text, reserve(text.length));
+    const length = ask(text.length);
+    const answer = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, reply(), length)));
+    if (answer.error) throw new Error(answer.error.text);
+    return answer;
+  };
+}
+
+for (const { scene, steps, hash, step_ms: native } of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
+  const ask = await engine();
+  ask({ do: "load", name: scene, text: readFileSync(root + scene, "utf8"), files: [], variant: null });
+  const start = performance.now();
+  for (let done = 0; done < steps; done += 10) ask({ do: "step", count: Math.min(10, steps - done) });
+  const each = (performance.now() - start) / steps;
+  const { nodes } = ask({ do: "frame", known: -1 });
+  const same = ask({ do: "hash" }).hash === hash ? "same bits" : "OTHER BITS";
+  console.log(`${scene}: ${nodes} nodes, ${each.toFixed(2)} ms per step, native ${native.toFixed(2)} ms, ${(each / native).toFixed(2)} x, ${same}`);
+}
