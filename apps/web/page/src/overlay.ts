@@ -41,7 +41,7 @@ export class Overlay {
       if (label === mark.label) continue;
       mark.label = label;
       mark.text.textContent = label;
-      mark.back.setAttribute("width", `${(label.length * 0.56 + 0.9).toFixed(2)}em`);
+      mark.back.setAttribute("width", `${(label.length * 0.6 + 0.95).toFixed(2)}em`);
     }
   }
 

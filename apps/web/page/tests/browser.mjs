@@ -73,6 +73,8 @@ export async function openBrowser() {
 /** Opens the page and waits until the first scene is drawn. `complaints` collects what the browser had to say against it. */
 export async function openPage(browser, address, { size = { width: 640, height: 480 }, ready = true } = {}) {
   const page = await browser.newPage();
+  // Drawing is software here: a click may wait for many slow frames.
+  page.setDefaultTimeout(180_000);
   await page.setViewportSize(size);
   const complaints = [];
   page.on("console", (message) => {

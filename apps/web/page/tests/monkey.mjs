@@ -26,51 +26,58 @@ const { browser, close } = await openBrowser();
 const { page, complaints } = await openPage(browser, `${server.address}#scene=${scene}`);
 const devtools = await browser.newCDPSession(page);
 
-/** A place in the window where the cloth is at the start, or near it. */
-async function somewhere() {
-  const { low, high } = await state(page);
-  const at = low.map((x, k) => x + (high[k] - x) * between(-0.1, 1.1));
-  const { x, y } = (await page.evaluate((at) => window.ripstop.place(at), at)) ?? { x: 320, y: 240 };
-  return [Math.min(620, Math.max(20, x)), Math.min(340, Math.max(90, y))];
-}
-
-async function stroke(points) {
-  const [x, y] = await somewhere();
-  await page.mouse.move(x, y);
-  await page.mouse.down();
-  for (let i = 0; i < points; i++) await page.mouse.move(...(await somewhere()), { steps: 4 });
-  await page.mouse.up();
-}
-
-const tool = (name) => page.click(`[data-tool=${name}]`);
-
-const ACTIONS = {
-  drag: async () => {
-    await tool("grab");
-    await stroke(3);
-  },
-  cut: async () => {
-    await tool("cut");
-    await stroke(2);
-  },
-  ball: async () => {
-    await tool("ball");
-    await page.mouse.click(...(await somewhere()));
-  },
-  pin: async () => {
-    await tool("pin");
-    await page.mouse.click(...(await somewhere()));
-  },
-  wind: () =>
-    page.$eval("#wind", (input, value) => {
+// Pointers are made by the page itself: real ones wait for every frame that is drawn, and drawing is software here.
+await page.evaluate(() => {
+  const canvas = document.getElementById("canvas");
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const send = (type, { x, y }, buttons) =>
+    canvas.dispatchEvent(new PointerEvent(type, { pointerId: 1, pointerType: "mouse", clientX: x, clientY: y, button: type === "pointermove" ? -1 : 0, buttons, bubbles: true, cancelable: true }));
+  /** A place in the window from shares of the scene's box. */
+  const place = (share) => {
+    const { low, high } = window.ripstop.state();
+    const at = low.map((x, k) => x + (high[k] - x) * share[k]);
+    return window.ripstop.place(at) ?? { x: innerWidth / 2, y: innerHeight / 2 };
+  };
+  window.monkey = {
+    tool: (name) => document.querySelector(`[data-tool=${name}]`).click(),
+    async stroke(shares) {
+      const places = shares.map(place);
+      send("pointerdown", places[0], 1);
+      for (let i = 1; i < places.length; i++) {
+        for (let k = 1; k <= 12; k++) {
+          const [a, b] = [places[i - 1], places[i]];
+          send("pointermove", { x: a.x + ((b.x - a.x) * k) / 12, y: a.y + ((b.y - a.y) * k) / 12 }, 1);
+          await pause(15);
+        }
+      }
+      send("pointerup", places[places.length - 1], 0);
+    },
+    press: (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })),
+    slide(id, value) {
+      const input = document.getElementById(id);
       input.value = String(value);
       input.dispatchEvent(new Event("input", { bubbles: true }));
-    }, between(0, 12)),
-  turn: async () => {
-    await page.focus("#canvas");
-    for (let i = 0; i < 4; i++) await page.keyboard.press(random() < 0.5 ? "ArrowLeft" : "ArrowRight");
-  },
-  back: () => page.click("#rewind"),
+    },
+    click: (id) => document.getElementById(id).click(),
+  };
+});
+
+const share = () => [between(-0.1, 1.1), between(-0.1, 1.1), between(-0.1, 1.1)];
+const call = (name, ...what) => page.evaluate(([name, what]) => window.monkey[name](...what), [name, what]);
+
+async function use(tool, places) {
+  await call("tool", tool);
+  await call("stroke", Array.from({ length: places }, share));
+}
+
+const ACTIONS = {
+  drag: () => use("grab", 4),
+  cut: () => use("cut", 3),
+  ball: () => use("ball", 1),
+  pin: () => use("pin", 1),
+  wind: () => call("slide", "wind", between(0, 12)),
+  turn: () => call("press", random() < 0.5 ? "ArrowLeft" : "ArrowRight"),
+  back: () => call("click", "rewind"),
 };
 const NAMES = ["drag", "drag", "drag", "drag", "cut", "cut", "ball", "pin", "wind", "turn", "back"];
 
@@ -98,7 +105,7 @@ while (Date.now() < end) {
   memory.push({ engine: now.worker.memory, page: heap });
   rounds++;
   console.log(`round ${rounds}: t = ${now.time.toFixed(2)} s, ${now.tears} tears, ${now.pieces} pieces, ${now.bodies} bodies, engine ${(now.worker.memory / 1e6).toFixed(1)} MB, page ${(heap / 1e6).toFixed(1)} MB, longest ${JSON.stringify(now.longest)}`);
-  await page.click("#restart");
+  await call("click", "restart");
 }
 console.log(`${seconds} s, seed ${seed}: ${JSON.stringify(done)}, ${steps} steps in ${rounds} rounds`);
 for (const part of ["engine", "page"]) {
