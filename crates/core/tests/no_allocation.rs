@@ -59,7 +59,8 @@ fn sheet(integrator: Box<dyn Integrator>) -> Simulation {
     let key = |time, shift| Key { time, shift, turn: Vec3::X * time };
     let keys = vec![key(0.0, Vec3::ZERO), key(0.04, Vec3::X * 0.1), key(10.0, Vec3::X * 0.1)];
     let (left, right) = (Grip::still("left", &at(0.0), &cloth), Grip::moving("right", &at(1.0), &cloth, keys));
-    let wind = Wind { keys: vec![(0.0, Vec3::Z * 3.0)], gust: 0.5, period: 0.1, length: 0.3, seed: 1 };
+    let wind =
+        Wind { keys: vec![(0.0, Vec3::Z * 3.0)], gust: 0.5, period: 0.1, length: 0.3, seed: 1, shifts: Vec::new() };
     let air = Surroundings { pressure: 0.5, drag: 0.1, wind, ..Surroundings::default() };
     let mut potentials = springs(&fabric, &cloth);
     potentials.extend(air.loads(&cloth));

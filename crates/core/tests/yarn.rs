@@ -302,7 +302,8 @@ fn every_shape_is_met() {
 
 #[test]
 fn gusts_push_as_sheets_feel_them() {
-    let wind = Wind { keys: vec![(0.0, Vec3::X * 4.0)], gust: 0.6, period: 0.2, length: 0.003, seed: 3 };
+    let wind =
+        Wind { keys: vec![(0.0, Vec3::X * 4.0)], gust: 0.6, period: 0.2, length: 0.003, seed: 3, shifts: Vec::new() };
     let mut spec = Spec::muslin(12, 8);
     (spec.wind, spec.gravity, spec.air) = (wind.clone(), Vec3::ZERO, 0.5);
     spec.damping = Damping { sheet: 0.0, couple: 0.0, free: 0.0 };

@@ -33,6 +33,8 @@ export class App {
   wind: Vec3 | null = null;
   tool: ToolName = "grab";
   colouring: Colouring = "fabric";
+  /** False: frames are taken over but not drawn, for tests where drawing is software. */
+  drawing = true;
   /** Time was stopped to paint; it goes on with another tool. */
   goOnAfterBrush = false;
   frame: Frame | null = null;
@@ -211,7 +213,7 @@ export class App {
   }
 
   #tick() {
-    this.view.draw();
+    if (this.drawing) this.view.draw();
     if (!this.#undrawn) return;
     this.#undrawn = false;
     this.client.want(this.#measured(), false);

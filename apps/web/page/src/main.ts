@@ -22,6 +22,8 @@ export interface Inside {
   /** When the first scene is there and drawn. */
   ready: Promise<void>;
   state(): object;
+  /** Whether frames are drawn; tests that measure all else do without. */
+  draw(on: boolean): void;
   /** Where a point in space is in the window [CSS pixels]. */
   place(at: Vec3): { x: number; y: number } | null;
 }
@@ -69,6 +71,9 @@ function begin(view: View) {
   window.ripstop = {
     client,
     ready,
+    draw: (on) => {
+      app.drawing = on;
+    },
     place: (at) => view.project(at),
     state: () => ({
       scene: app.path,

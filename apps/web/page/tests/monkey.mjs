@@ -26,8 +26,9 @@ const { browser, close } = await openBrowser();
 const { page, complaints } = await openPage(browser, `${server.address}#scene=${scene}`);
 const devtools = await browser.newCDPSession(page);
 
-// Pointers are made by the page itself: real ones wait for every frame that is drawn, and drawing is software here.
+// Pointers are made by the page itself, and it draws only at the end of a round: drawing is software here, and would take all the time.
 await page.evaluate(() => {
+  window.ripstop.draw(false);
   const canvas = document.getElementById("canvas");
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const send = (type, { x, y }, buttons) =>
@@ -98,6 +99,10 @@ while (Date.now() < end) {
     assert.deepEqual(errors, [], `the page complained after ${name} (seed ${seed}, action ${i} of round ${rounds})`);
     assert.deepEqual(complaints, []);
   }
+  const { drawn } = await state(page);
+  await page.evaluate(() => window.ripstop.draw(true));
+  await page.waitForFunction((drawn) => window.ripstop.state().drawn > drawn, drawn);
+  await page.evaluate(() => window.ripstop.draw(false));
   const now = await state(page);
   steps += now.step;
   await devtools.send("HeapProfiler.collectGarbage");

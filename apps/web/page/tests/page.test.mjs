@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, constants } from "node:zlib";
 import { ask, DIST, drag, drop, openBrowser, openPage, serve, state, until } from "./browser.mjs";
 
 /** A small sheet that hangs by its top, in steps of a hundredth of a second: quick to step, and it tears when it is pulled. */
@@ -432,7 +432,7 @@ test("fits a phone: nothing to scroll sideways, every tool in reach", async () =
 test("WASM and page are at most 2 MB compressed", (t) => {
   const files = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = files.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !/^(scenes|thumbs)\b/.test(relative(DIST, path)));
-  const sizes = paths.map((path) => gzipSync(readFileSync(path), { level: 9 }).length);
+  const sizes = paths.map((path) => brotliCompressSync(readFileSync(path), { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }).length);
   const sum = sizes.reduce((a, b) => a + b, 0);
   t.diagnostic(paths.map((path, i) => `${relative(DIST, path)} ${sizes[i]}`).join(", "));
   assert.ok(existsSync(join(DIST, "ripstop.wasm")));
