@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_late_grip_takes_nodes_where_they_are_then() {
         let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [3, 3]).unwrap(), 0.2, Placement::default());
-        let mut early = Grip::still("early", &[NodeId(0)], &cloth);
+        let early = Grip::still("early", &[NodeId(0)], &cloth);
         early.take(0, &mut cloth);
         let beside = Grip::of_numbers("late", &[NodeId(0), NodeId(4), NodeId(99)], Vec::new(), 0.5);
         let mut late = beside.until(0.8);
