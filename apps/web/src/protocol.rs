@@ -60,16 +60,7 @@ enum Request {
     Wind {
         velocity: Vec3,
     },
-    Set {
-        #[serde(default)]
-        fabric: Option<String>,
-        #[serde(default)]
-        criterion: Option<String>,
-        #[serde(default)]
-        opening: Option<String>,
-        #[serde(default)]
-        strength: Option<f64>,
-    },
+    Set(Change),
     Paint {
         ray: Ray,
         radius: f64,
@@ -198,8 +189,8 @@ impl Desk {
                 self.live()?.wind(velocity)?;
                 Ok(json!({}))
             }
-            Request::Set { fabric, criterion, opening, strength } => {
-                self.live()?.set(Change { fabric, criterion, opening, strength })?;
+            Request::Set(change) => {
+                self.live()?.set(change)?;
                 loaded(self.live()?)
             }
             Request::Paint { ray, radius, strength } => {

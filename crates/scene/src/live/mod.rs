@@ -6,11 +6,13 @@
 //!
 //! [`Live::rewind`] builds the scene anew with what had been done by then, and goes on from a snapshot.
 
+mod choices;
 pub mod document;
 mod drawn;
 mod paint;
 mod pick;
 
+pub use choices::{Abilities, Change, Choice, Chosen, Options};
 pub use drawn::{Drawn, Shade};
 pub use pick::{Hit, Ray};
 
@@ -19,15 +21,13 @@ use crate::cache::{BodySurface, CacheHeader, CacheWriter, Frame};
 use crate::engine::{EngineError, State};
 use crate::error::SceneError;
 use crate::export;
-use crate::fabric;
-use crate::file::{BodyTable, IntegratorKind, ModelKind, Scene};
+use crate::file::{BodyTable, Scene};
 use crate::inline;
 use crate::load::Built;
 use crate::variant::{Part, Parts};
 use document::{Actions, Grabbed, Settings};
 use paint::Painted;
 use ripstop::{Grip, Key, Vec2, Vec3, Watch, opening};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use toml::{Table, Value};
@@ -44,20 +44,6 @@ const HAND_SPEED: f64 = 5.0;
 /// How far before its target a thrown ball starts [m], at most.
 const THROW_FROM: f64 = 1.2;
 
-/// Names of criteria and openings, with what to call them.
-const CRITERIA: [(&str, &str); 3] = [
-    ("separation_tensor", "separation tensor"),
-    ("edge_strain", "strain of edges"),
-    ("directional", "stress by direction"),
-];
-const OPENINGS: [(&str, &str); 5] = [
-    ("snap", "along edges"),
-    ("plane", "by a plane"),
-    ("onward", "on from tips"),
-    ("halve", "by halving edges"),
-    ("through", "through triangles"),
-];
-
 /// A hand that holds the cloth.
 struct Hand {
     name: String,
@@ -72,74 +58,6 @@ struct Hand {
 struct Kept {
     step: u64,
     state: Vec<u8>,
-}
-
-/// Something to choose.
-#[derive(Clone, Debug, Serialize)]
-pub struct Choice {
-    /// Name in scenes.
-    pub name: String,
-    /// What to call it.
-    pub label: String,
-}
-
-/// What can be chosen, and what is now.
-#[derive(Clone, Debug, Serialize)]
-pub struct Options {
-    /// Fabrics.
-    pub fabrics: Vec<Choice>,
-    /// Criteria.
-    pub criteria: Vec<Choice>,
-    /// Openings.
-    pub openings: Vec<Choice>,
-    /// What is chosen now.
-    pub now: Chosen,
-    /// What can be done.
-    pub can: Abilities,
-}
-
-/// What is chosen.
-#[derive(Clone, Debug, Serialize)]
-pub struct Chosen {
-    /// Fabric; none if it is the scene's own.
-    pub fabric: Option<String>,
-    /// Criterion; none if nothing tears.
-    pub criterion: Option<String>,
-    /// Opening.
-    pub opening: Option<String>,
-    /// Factor of strength.
-    pub strength: f64,
-    /// Wind [m/s].
-    pub wind: Vec3,
-}
-
-/// What can be done with a cloth.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Abilities {
-    /// It can be cut by hand.
-    pub cut: bool,
-    /// Its strength can be painted.
-    pub paint: bool,
-    /// There are criteria and openings to choose from.
-    pub tear_menus: bool,
-    /// There are fabrics to choose from.
-    pub fabric: bool,
-    /// Things can be thrown at it.
-    pub throw: bool,
-}
-
-/// Other choices; what is left out stays.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Change {
-    /// Fabric.
-    pub fabric: Option<String>,
-    /// Criterion.
-    pub criterion: Option<String>,
-    /// Opening.
-    pub opening: Option<String>,
-    /// Factor of strength.
-    pub strength: Option<f64>,
 }
 
 /// A scene being played.
@@ -466,13 +384,21 @@ impl Live {
         pick::fingertip(self.frame(), node, radius)
     }
 
-    fn take(&mut self, kind: &str, nodes: Vec<u32>, keys: Vec<Key>) -> String {
-        self.made += 1;
-        // A scene may have such names itself, from an earlier play.
-        while self.scene.grip.iter().any(|grip| grip.name == format!("{kind} {}", self.made)) {
+    /// A name that no grip or body has; a scene may have such names itself, from an earlier play.
+    fn fresh_name(&mut self, kind: &str) -> String {
+        loop {
             self.made += 1;
+            let name = format!("{kind} {}", self.made);
+            let scene = &self.scene;
+            let mut known = scene.grip.iter().map(|grip| &grip.name).chain(scene.body.iter().map(|body| &body.name));
+            if !known.any(|taken| *taken == name) {
+                return name;
+            }
         }
-        let (name, from) = (format!("{kind} {}", self.made), self.now());
+    }
+
+    fn take(&mut self, kind: &str, nodes: Vec<u32>, keys: Vec<Key>) -> String {
+        let (name, from) = (self.fresh_name(kind), self.now());
         let numbers: Vec<ripstop::mesh::NodeId> = nodes.iter().copied().map(ripstop::mesh::NodeId).collect();
         self.built.engine.take(Grip::of_numbers(name.clone(), &numbers, keys.clone(), from));
         self.actions.grips.push(Grabbed { name: name.clone(), from, nodes, keys });
@@ -593,11 +519,7 @@ impl Live {
         }
         // Upwards by what it falls on its way.
         let velocity = direction * speed - gravity * (0.5 * from / speed);
-        self.made += 1;
-        while self.scene.body.iter().any(|body| body.name == format!("ball {}", self.made)) {
-            self.made += 1;
-        }
-        let table = document::ball(&format!("ball {}", self.made), now, radius, mass, place, velocity);
+        let table = document::ball(&self.fresh_name("ball"), now, radius, mass, place, velocity);
         let given: BodyTable = table.clone().try_into().expect("a table of our own");
         let spec = given.spec(&Part::of_text(Path::new(&self.name), String::new()).source, 0)?;
         self.built.engine.add_body(spec).map_err(|e| SceneError::of_file(&self.name, e.cause, e.advice))?;
@@ -657,58 +579,6 @@ impl Live {
         let before = self.settings.clone();
         (self.painting, self.settings.map) = (None, None);
         self.try_again(before)
-    }
-
-    /// What can be chosen here.
-    pub fn options(&self) -> Options {
-        let woven = self.built.engine.woven().is_some();
-        let choice = |(name, label): (&str, &str)| Choice { name: name.into(), label: label.into() };
-        let membrane = matches!(self.scene.model, ModelKind::Membrane { .. });
-        let criteria = CRITERIA.into_iter().filter(|(name, _)| !woven && (membrane || *name != "directional"));
-        let document = self.document();
-        let tear = document.get("tear").and_then(Value::as_table);
-        let criterion = document::criterion(&document).map(|(kind, _)| kind.to_string());
-        let opening = tear.map(|tear| tear.get("opening").and_then(Value::as_str).unwrap_or("snap").to_string());
-        let openings = OPENINGS.into_iter().filter(|_| !woven && criterion.is_some()).map(choice).collect();
-        let own = self.scene.fabric.name.clone();
-        Options {
-            fabrics: if woven { Vec::new() } else { self.fabrics() },
-            criteria: criteria.map(choice).collect(),
-            openings,
-            now: Chosen {
-                fabric: self.settings.fabric.clone().or(own),
-                opening: opening.filter(|_| criterion.is_some()),
-                strength: self.settings.strength,
-                wind: self.scene.surroundings().wind.mean(self.now()),
-                criterion: criterion.clone(),
-            },
-            can: Abilities {
-                cut: !woven,
-                paint: !woven && criterion.is_some(),
-                tear_menus: !woven,
-                fabric: !woven,
-                throw: true,
-            },
-        }
-    }
-
-    /// Fabrics of which the scene can be made.
-    fn fabrics(&self) -> Vec<Choice> {
-        let explicit = !matches!(
-            self.scene.integrator,
-            IntegratorKind::Implicit(_) | IntegratorKind::Xpbd(_) | IntegratorKind::Pbd(_)
-        );
-        let fits = |name: &str| {
-            // Explicit steps are too long for some.
-            let mut settings = self.settings.clone();
-            settings.fabric = Some(name.into());
-            let mut document = self.base.clone();
-            document::choose(&mut document, &settings, self.built.fabric.stretch, None);
-            !explicit || Self::build(&self.name, &document).is_ok()
-        };
-        let known = fabric::names().filter_map(|name| Some((name, fabric::named(name).ok()?)));
-        let choice = |(name, known): (&str, fabric::KnownFabric)| Choice { name: name.into(), label: known.title };
-        known.filter(|(name, _)| fits(name)).map(choice).collect()
     }
 
     /// The scene with what was chosen and done: it does the same when it is run.
