@@ -67,6 +67,8 @@ pub struct Event {
     pub ratio: f64,
     /// Seam that the edge was a stitch of, whatever opened it.
     pub seam: Option<u32>,
+    /// Tip that went along the edge.
+    pub tip: Option<u32>,
     /// Why.
     pub cause: Cause,
 }
@@ -95,7 +97,7 @@ fn place(cloth: &Cloth, log: &[Change], n: NodeId) -> Vec3 {
     made.unwrap_or_default()
 }
 
-/// Adds an event for every edge that `log` opened. Time and step are filled in by the stepper.
+/// Adds an event for every edge that `log` opened. Time, step and tip are filled in by the stepper.
 pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Request, events: &mut Vec<Event>) {
     let at = |n: NodeId| place(cloth, log, n);
     for change in log {
@@ -125,6 +127,7 @@ pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Re
             length: along.length(),
             ratio: request.ratio(),
             seam: cloth.seams.of(edge),
+            tip: None,
             cause,
         });
     }
