@@ -128,6 +128,18 @@ impl Fabric {
         toughness: None,
     };
 
+    /// The same fabric cut crosswise: its warp along u, its weft along v.
+    pub fn turned(mut self) -> Self {
+        self.elasticity = self.elasticity.map(ElasticityKind::turned);
+        self.bending = self.bending.map(|mut bending| {
+            bending.stiffness.reverse();
+            bending
+        });
+        self.strength = self.strength.map(|s| Strength { weft: s.warp, warp: s.weft, ..s });
+        self.toughness = self.toughness.map(|t| Toughness { weft: t.warp, warp: t.weft, ..t });
+        self
+    }
+
     /// The first property that makes no sense, with the reason.
     pub fn check(&self) -> Result<(), Flaw> {
         self.check_numbers().map_err(|(key, cause)| (None, key, cause))?;
@@ -203,6 +215,21 @@ impl ElasticityKind {
             Self::Orthotropic { .. } => "orthotropic",
             Self::Measured(_) => "measured",
             Self::Crimped(_) => "crimped",
+        }
+    }
+
+    /// With weft and warp exchanged.
+    fn turned(self) -> Self {
+        match self {
+            Self::Isotropic { .. } => self,
+            Self::Orthotropic { c11, c12, c22, c33 } => Self::Orthotropic { c11: c22, c12, c22: c11, c33 },
+            Self::Measured(mut measured) => {
+                // All but the first are by angle from the weft.
+                measured.matrices[1..].reverse();
+                measured.matrices = measured.matrices.map(|[c11, c12, c22, c33]| [c22, c12, c11, c33]);
+                Self::Measured(measured)
+            }
+            Self::Crimped(crimped) => Self::Crimped(Crimped { weft: crimped.warp, warp: crimped.weft, ..crimped }),
         }
     }
 

@@ -29,7 +29,8 @@
 //! Starts: none in a step in which a tip goes on, one in a step, none within 1.2 ℓ ahead of a tip (√(c₁₁/c₃₃) times that beside it): there the tip decides.
 //! Loads are per width of cloth at rest, as a testing machine has them, from stress that is smoothed over the faces of each node.
 //!
-//! What is torn is held by a [`Bond`](crate::potential::Bond) that spends G_c Δa as the lips open. In a step a tip goes on by one edge, in the k-th round by one more if ω > k.
+//! What is torn is held by a [`Bond`](crate::potential::Bond) that spends G_c Δa as the lips open. In the k-th round of a step a tip goes on by an edge if its energy pays for
+//! k of them (one more while the bond behind it hasn't begun to give way, since that energy is still to come), or if the load ahead of it is above the strength.
 //!
 //! Source: J by Rice 1968 as an integral over faces (Shih, Moran and Nakamura 1986); the rule as a whole was found by experiment, see
 //! `docs/toughness.md`. Limits: bending and inertia are left out of J; needs a model with stress in faces.
@@ -38,7 +39,7 @@ use super::{Criterion, Strengths, View, star};
 use crate::cloth::Cloth;
 use crate::fabric::{Fabric, Strength, StrongYarns, Toughness as Energies};
 use crate::math::{Sym2, Vec2, Vec3, atan2, sin_cos};
-use crate::potential::Forces;
+use crate::potential::{Bond, Forces};
 use crate::tear::{Part, Request, heading};
 use ripstop_mesh::{CornerId, FaceId, Mesh, NodeId, barycentric};
 use std::collections::HashMap;
@@ -100,8 +101,8 @@ impl Toughness {
         near.chain([heading, turned(sin), turned(-sin)])
     }
 
-    /// ω of a tip, and the direction in which it goes on.
-    fn tip(&self, view: View<'_>, n: NodeId) -> Option<(f64, Vec2)> {
+    /// ω of a tip by energy and by load, and the direction in which it goes on.
+    fn tip(&self, view: View<'_>, n: NodeId) -> Option<([f64; 2], Vec2)> {
         let heading = heading(&view.cloth.mesh, n)?;
         let release = self.release(view, n);
         let mut best: Option<(f64, Vec2)> = None;
@@ -113,7 +114,15 @@ impl Toughness {
             }
         }
         let (ratio, d) = best?;
-        Some((ratio.max(self.by_load(view, n, d)), d))
+        Some(([ratio, self.by_load(view, n, d)], d))
+    }
+
+    /// ω of a tip that goes on in this round, and its direction.
+    fn goes_on(&self, view: View<'_>, n: NodeId) -> Option<(f64, Vec2)> {
+        let ([energy, load], d) = self.tip(view, n)?;
+        // As long as the bond behind it only takes up its load, the energy that the last edge cost is still to come.
+        let paid = if holds_fast(view.cloth, n) { view.round.max(1) } else { view.round };
+        (energy > f64::from(paid + 1) || load > 1.0).then(|| (energy.max(load), d))
     }
 
     fn by_energy(&self, view: View<'_>, n: NodeId, release: Vec2, d: Vec2) -> f64 {
@@ -295,6 +304,13 @@ pub(crate) fn pull_at(cloth: &Cloth, forces: &Forces, n: NodeId) -> Vec3 {
     cloth.mesh.fan(n).map(pull).sum()
 }
 
+/// True if the lips beside a tip are held by a bond that hasn't begun to give way.
+fn holds_fast(cloth: &Cloth, n: NodeId) -> bool {
+    let lips = star(&cloth.mesh, n).filter(|&(e, _)| cloth.mesh.is_border_edge(e));
+    let mut ends = lips.flat_map(|(e, _)| cloth.mesh.edge_nodes(e)).filter(|&end| end != n);
+    ends.any(|end| cloth.bonds.of(end).is_some_and(Bond::is_fast))
+}
+
 /// True if a node is on a border that no tear has made.
 fn on_own_border(cloth: &Cloth, n: NodeId) -> bool {
     cloth.mesh.is_border_node(n) && star(&cloth.mesh, n).any(|(e, _)| cloth.mesh.is_border_edge(e) && !cloth.torn[e])
@@ -409,9 +425,8 @@ impl Criterion for Toughness {
 
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>) {
         let cloth = view.cloth;
-        let enough = f64::from(view.round + 1);
         for tip in cloth.tips.iter().filter(|tip| view.can_part(tip.node)) {
-            if let Some((ratio, d)) = self.tip(view, tip.node).filter(|(ratio, _)| *ratio > enough) {
+            if let Some((ratio, d)) = self.goes_on(view, tip.node) {
                 requests.push(Request::Part(Part { node: tip.node, pull: d.perp(), ratio }));
             }
         }
@@ -445,7 +460,7 @@ impl Criterion for Toughness {
     fn ratio(&self, view: View<'_>, request: &Request) -> f64 {
         let Request::Part(part) = request else { return 0.0 };
         if view.cloth.weak[part.node] {
-            self.tip(view, part.node).map_or(0.0, |(ratio, _)| ratio)
+            self.tip(view, part.node).map_or(0.0, |(ratios, _)| ratios[0].max(ratios[1]))
         } else {
             self.start(view, &mut Smooth::new(view), part.node).map_or(0.0, |(ratio, _)| ratio)
         }

@@ -48,6 +48,11 @@ impl Bond {
         let end = 2.0 * energy / force;
         Self { node, from, force, widest: FIRST * end, end }
     }
+
+    /// True if it hasn't begun to give way.
+    pub fn is_fast(&self) -> bool {
+        self.widest <= FIRST * self.end
+    }
 }
 
 /// All bonds of a cloth, in the order of the nodes that were split off.
