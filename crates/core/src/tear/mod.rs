@@ -93,6 +93,8 @@ impl Default for Policy {
     }
 }
 
+/// The pull of a bond over what the cloth carried there: as much would have to be overcome once more.
+const SHARE: f64 = 0.6;
 /// The least pull of a bond, in what tearing costs per length: weaker ones would hold over too long a way.
 const LEAST_PULL: f64 = 0.5;
 
@@ -334,7 +336,7 @@ impl Tearing {
             });
             let parted: Vec<(NodeId, NodeId)> = parted.collect();
             for &(node, copy) in &parted {
-                let pull = 0.5 * pull_at(cloth, forces, node).distance(pull_at(cloth, forces, copy));
+                let pull = SHARE * 0.5 * pull_at(cloth, forces, node).distance(pull_at(cloth, forces, copy));
                 let energy = cost * length / parted.len() as f64;
                 cloth.bonds.add(Bond::new(copy, node, pull.max(LEAST_PULL * cost), energy));
                 held.push(copy);
