@@ -492,7 +492,7 @@ impl Simulation {
             self.bodies.drive(self.time() + since, h);
             let strokes = self.contacts.foreseen_strokes(&self.cloth, &self.bodies, h);
             self.cut_by_blades(&strokes, None, since, watch);
-            self.contacts.find(&self.cloth, &self.bodies, h);
+            self.contacts.find(&self.cloth, &mut self.bodies, h);
         }
         watch.enter(Stage::Integrate);
         let contacts = touch.then_some(&mut self.contacts);
