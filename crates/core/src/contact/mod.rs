@@ -27,6 +27,7 @@ pub mod crossing;
 pub mod distance;
 mod field;
 mod flat;
+mod part;
 mod resolve;
 pub mod row;
 pub mod tree;
@@ -200,23 +201,11 @@ impl Contacts {
     }
 
     /// Follows edits of the cloth: what is near what is looked for anew. Nodes that have just parted lie at the same place, where neither is on any side of the
-    /// other; each steps back into its own faces by a little, so that lips begin beside each other.
-    pub fn follow(&mut self, cloth: &mut Cloth, log: &[Change]) {
+    /// other; each [steps back](part) into its own faces by a little, so that lips begin beside each other. Bodies are where they are, or where they were at the beginning of the step.
+    pub fn follow(&mut self, cloth: &mut Cloth, bodies: (&Bodies, bool), log: &[Change]) {
         self.linked = false;
-        if self.settings.is_none_or(|settings| !settings.on_itself && self.cutting.is_none()) {
-            return;
-        }
-        for change in log {
-            let Change::NodeSplit { node, copy } = *change else { continue };
-            for n in [node, copy] {
-                if cloth.is_held(n) {
-                    continue;
-                }
-                let (mesh, x) = (&cloth.mesh, &cloth.x);
-                let rim = mesh.fan(n).map(|c| (x[mesh.node(c.next())] + x[mesh.node(c.prev())]) * 0.5 - x[n]);
-                let back = rim.map(Vec3::normalize_or_zero).sum::<Vec3>().normalize_or_zero();
-                cloth.x[n] += back * (STEP_BACK * self.thickness);
-            }
+        if self.settings.is_some_and(|settings| settings.on_itself || self.cutting.is_some()) {
+            part::step_back(cloth, bodies, log, self.thickness);
         }
     }
 
@@ -501,9 +490,6 @@ impl Contacts {
         self.resolver.run(&mut self.field, cloth, bodies, sizes, h, &mut self.report);
     }
 }
-
-/// Share of the thickness by which lips of a fresh tear step back from each other.
-const STEP_BACK: f64 = 0.05;
 
 /// Where two things are near, or will meet.
 struct Place {

@@ -336,15 +336,20 @@ impl Resolver {
 pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) -> Option<f64> {
     let from = corners.map(|p| field.start[p as usize]);
     let to = corners.map(|p| field.now[p as usize]);
-    let gone: [Vec3; 4] = std::array::from_fn(|k| to[k] - from[k]);
-    let mean = (gone[0] + gone[1] + gone[2] + gone[3]) * 0.25;
-    let far = gone.map(|u| (u - mean).length());
     if apart < TOUCHING {
         // No distance that could be kept: only nearer they must not come.
         let (weights, _) = nearest(pair, from);
-        let nearer = -(0..4).map(|k| gone[k] * weights[k]).sum::<Vec3>().dot(field.beside(pair)?);
+        let nearer = -(0..4).map(|k| (to[k] - from[k]) * weights[k]).sum::<Vec3>().dot(field.beside(pair)?);
         return (nearer > TOUCHING).then_some(0.0);
     }
+    meet_on_way(pair, from, to, apart, gap)
+}
+
+/// When the corners of a pair that is `apart` [m] at the beginning come nearer than `gap` [m], or than half of what they were, on their straight ways.
+pub fn meet_on_way(pair: Pair, from: [Vec3; 4], to: [Vec3; 4], apart: f64, gap: f64) -> Option<f64> {
+    let gone: [Vec3; 4] = std::array::from_fn(|k| to[k] - from[k]);
+    let mean = (gone[0] + gone[1] + gone[2] + gone[3]) * 0.25;
+    let far = gone.map(|u| (u - mean).length());
     let gap = gap.min(0.5 * apart);
     let nearer = match pair {
         Pair::PointFace(..) => far[0] + far[1].max(far[2]).max(far[3]),
