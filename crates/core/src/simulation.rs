@@ -492,7 +492,7 @@ impl Simulation {
             self.bodies.drive(self.time() + since, h);
             let strokes = self.contacts.foreseen_strokes(&self.cloth, &self.bodies, h);
             self.cut_by_blades(&strokes, None, since, watch);
-            self.contacts.find(&self.cloth, &self.bodies, h);
+            self.contacts.find(&self.cloth, &mut self.bodies, h);
         }
         watch.enter(Stage::Integrate);
         let contacts = touch.then_some(&mut self.contacts);
@@ -541,7 +541,7 @@ impl Simulation {
                 opening::cut_around(before, path, self.finest, &fixed, &mut log);
                 debug_assert!(log == self.log, "cuts depend on the material alone");
                 before.follow(&log);
-                self.contacts.follow(before, &log);
+                self.contacts.follow(before, (&self.bodies, true), &log);
             }
             self.cloth.stray = stray;
             if self.log.is_empty() {
@@ -581,7 +581,7 @@ impl Simulation {
         if let Some(tearing) = &mut self.tearing {
             tearing.ease(&mut self.cloth, &self.log);
         }
-        self.contacts.follow(&mut self.cloth, &self.log);
+        self.contacts.follow(&mut self.cloth, (&self.bodies, false), &self.log);
         let touched = Touched::by(&self.cloth.mesh, &self.log);
         self.forces.follow(&self.cloth, &touched);
         self.integrator.follow(&touched);
