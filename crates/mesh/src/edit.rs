@@ -208,6 +208,48 @@ impl Mesh {
         moved
     }
 
+    /// Turns an edge within the quadrilateral of its two faces. Returns false, and does nothing, if it is on the border, if the faces don't agree on the material there,
+    /// or if a face would turn over or become a sliver (a height below [`LEAST_HEIGHT`] of its longest side, unless the worse of the two was worse before).
+    pub fn flip_edge(&mut self, edge: EdgeId, log: &mut ChangeLog) -> bool {
+        let Some([was, is]) = self.flipped_heights(edge) else { return false };
+        if is < LEAST_HEIGHT.min(was) || is <= 0.0 {
+            return false;
+        }
+        // Faces (a, b, o) and (b, a, p) become (p, b, o) and (o, a, p).
+        let c = self.edge_corner[edge];
+        let Some(d) = self.twin(c) else { return false };
+        let [a, b, o, p] = [c, d, c.prev(), d.prev()].map(|c| self.node(c));
+        let [uv_o, uv_p] = [c.prev(), d.prev()].map(|c| self.uv(c));
+        let (pb, oa) = (self.edge(d.prev()), self.edge(c.prev()));
+        let (twin_pb, twin_oa) = (self.corner_twin[d.prev()], self.corner_twin[c.prev()]);
+        let sides = [oa, self.edge(c.next()), self.edge(d.next()), pb];
+        (self.corner_node[c], self.corner_uv[c]) = (p, uv_p);
+        (self.corner_node[d], self.corner_uv[d]) = (o, uv_o);
+        self.move_side(d.prev(), c, pb, twin_pb);
+        self.move_side(c.prev(), d, oa, twin_oa);
+        self.link(c.prev(), d.prev(), edge);
+        self.edge_corner[edge] = c.prev();
+        for (node, old, new) in [(a, c, d.next()), (b, d, c.next()), (o, c.prev(), d), (p, d.prev(), c)] {
+            if self.node_corner[node] == old {
+                self.node_corner[node] = new;
+            }
+        }
+        log.push(Change::EdgeFlipped { edge, corners: [a, b, o, p], sides });
+        true
+    }
+
+    /// The smaller [`height_share`] of the two faces of an edge, as it is and as it would be with the edge turned; none where it can't be.
+    pub fn flipped_heights(&self, edge: EdgeId) -> Option<[f64; 2]> {
+        let c = self.edge_corner[edge];
+        let d = self.twin(c)?;
+        let [a, b, o, p] = [c, c.next(), c.prev(), d.prev()].map(|c| self.uv(c));
+        if [self.uv(d.next()), self.uv(d)] != [a, b] {
+            return None;
+        }
+        let pair = |first, second| f64::min(height_share(first), height_share(second));
+        Some([pair([a, b, o], [b, a, p]), pair([p, b, o], [o, a, p])])
+    }
+
     fn push_face(&mut self, nodes: [NodeId; 3], uv: [Vec2; 3]) -> FaceId {
         let face = FaceId::new(self.face_count());
         for k in 0..3 {
