@@ -2,14 +2,14 @@
 
 use crate::body::{Bodies, BodiesState, BodyError, BodySpec, State};
 use crate::cloth::{Cloth, Touched};
-use crate::contact::{blade, ContactSettings, Contacts, Cutting, Memory, Stroke, Untangled};
+use crate::contact::{ContactSettings, Contacts, Cutting, Memory, Stroke, Untangled, blade};
 use crate::grip::Grip;
 use crate::integrator::{Integrator, Motion, Unsolved};
 use crate::math::{Fingerprint, Vec2, Vec3};
 use crate::opening::{self, tip, tip::Tip};
 use crate::plastic::Plasticity;
 use crate::potential::{Forces, Potential};
-use crate::tear::{event, Cause, Event, HandTear, Policy, Tearing, cut_along, seam, tear_by_hand};
+use crate::tear::{Cause, Event, HandTear, Policy, Tearing, cut_along, event, seam, tear_by_hand};
 use ripstop_mesh::{ChangeLog, NodeId};
 use serde::{Deserialize, Serialize};
 

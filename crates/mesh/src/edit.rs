@@ -163,7 +163,11 @@ impl Mesh {
     /// [`LEAST_HEIGHT`] of its longest side, unless it was worse before), and their area together stays, so that the border is kept.
     /// Returns whether it moved. It is not in any log: while a cloth is in use, only the cloth slides its nodes.
     pub fn slide(&mut self, node: NodeId, uv: Vec2) -> bool {
-        let may = self.may_slide(node, uv);
+        self.slide_within(node, uv, LEAST_HEIGHT)
+    }
+
+    fn slide_within(&mut self, node: NodeId, uv: Vec2, least: f64) -> bool {
+        let may = self.may_slide_within(node, uv, least);
         if may {
             let fan: Vec<CornerId> = self.fan(node).collect();
             fan.iter().for_each(|&c| self.corner_uv[c] = uv);
@@ -173,6 +177,11 @@ impl Mesh {
 
     /// True if [`slide`](Self::slide) would move the node.
     pub fn may_slide(&self, node: NodeId, uv: Vec2) -> bool {
+        self.may_slide_within(node, uv, LEAST_HEIGHT)
+    }
+
+    /// The same with another height over longest side that faces must keep.
+    pub fn may_slide_within(&self, node: NodeId, uv: Vec2, least: f64) -> bool {
         let first = self.node_uv(node);
         let area = |points: [Vec2; 3]| 0.5 * (points[1] - points[0]).perp_dot(points[2] - points[0]);
         let (mut before, mut after) = (0.0, 0.0);
@@ -180,7 +189,7 @@ impl Mesh {
             let was = [c, c.next(), c.prev()].map(|c| self.uv(c));
             let is = [uv, was[1], was[2]];
             // A node with several places in the material is on the border of a patch.
-            if was[0] != first || height_share(is) < LEAST_HEIGHT.min(height_share(was)) {
+            if was[0] != first || height_share(is) < least.min(height_share(was)) {
                 return false;
             }
             before += area(was);
@@ -199,9 +208,14 @@ impl Mesh {
 
     /// Moves a node within the material [m] as [`slide`](Self::slide) does, as an edit that tables can follow. Returns whether it moved.
     pub fn relocate(&mut self, node: NodeId, uv: Vec2, log: &mut ChangeLog) -> bool {
+        self.relocate_within(node, uv, LEAST_HEIGHT, log)
+    }
+
+    /// The same with another height over longest side that faces must keep.
+    pub fn relocate_within(&mut self, node: NodeId, uv: Vec2, least: f64, log: &mut ChangeLog) -> bool {
         let Some((c, at)) = self.place_beside(node, uv) else { return false };
         let corners = [c, c.next(), c.prev()].map(|c| self.node(c));
-        let moved = self.slide(node, uv);
+        let moved = self.slide_within(node, uv, least);
         if moved {
             log.push(Change::NodeMoved { node, corners, at });
         }

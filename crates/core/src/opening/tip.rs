@@ -4,7 +4,7 @@
 //! behind it. [`lead`] brings it to a place, by the first of these that can be done, again and again:
 //!
 //! - **Room.** A node nearer than [`ROOM`] edges to the way ahead slides aside. If it can't, it slides onto the goal, the edge to it opens, and it is the tip.
-//! - **Slide.** The tip slides to the goal, or half the way, or a quarter …, as long as all its faces keep a height of [`LEAST_HEIGHT`](ripstop_mesh::LEAST_HEIGHT) of their longest side (11°).
+//! - **Slide.** The tip slides to the goal, or half the way, or a quarter …, as long as all its faces keep a height of [`LEAST_HEIGHT`] of their longest side (11°), or where that is no way at all, [`LEAST`] of it (3.4°).
 //! - **Flip.** An edge of the faces around the tip turns if that makes the flatter of its two faces less flat: what lies across the way gets out of it so, and what is left behind goes to others.
 //!
 //! Where the last edge of the lips has become longer than [`LONG`] edges, both lips get a node in the middle of it. So a slit of any length has edges of ½ … 1 [`LONG`], and no short ones.
@@ -21,10 +21,11 @@
 //!
 //! Limits: the goal isn't always reached, and the caller has to look. A tip that is held or on a seam stays.
 
+use super::cut::LEAST;
 use crate::cloth::Cloth;
 use crate::criterion::star;
 use crate::math::{Vec2, Vec3};
-use ripstop_mesh::{Change, ChangeLog, CornerId, EdgeId, Id, Mesh, NodeId, height_share};
+use ripstop_mesh::{Change, ChangeLog, CornerId, EdgeId, Id, LEAST_HEIGHT, Mesh, NodeId, height_share};
 use smallvec::SmallVec;
 
 /// No node is left nearer to the way of a tip, in edges.
@@ -119,9 +120,10 @@ impl Leader<'_> {
                 self.improve(node);
                 break;
             }
-            let slid = [1.0, 0.5, 0.25, 0.125].into_iter().any(|s| self.slide(node, tip.at.lerp(goal, s)));
+            let shares = [1.0, 0.5, 0.25, 0.125];
+            let slid = shares.into_iter().any(|s| self.slide(node, tip.at.lerp(goal, s), LEAST_HEIGHT));
             let flipped = self.improve(node);
-            if !slid && !flipped {
+            if !slid && !flipped && !shares.into_iter().any(|s| self.slide(node, tip.at.lerp(goal, s), LEAST)) {
                 break;
             }
         }
@@ -149,9 +151,9 @@ impl Leader<'_> {
     }
 
     /// Slides a node, if its faces stay sound and nothing sharp is in the way.
-    fn slide(&mut self, n: NodeId, uv: Vec2) -> bool {
+    fn slide(&mut self, n: NodeId, uv: Vec2, least: f64) -> bool {
         let mesh = &self.cloth.mesh;
-        if !mesh.may_slide(n, uv) {
+        if !mesh.may_slide_within(n, uv, least) {
             return false;
         }
         let Some((c, at)) = mesh.place_beside(n, uv) else { return false };
@@ -164,13 +166,14 @@ impl Leader<'_> {
             let from = self.x(n, view);
             let passes = |c: CornerId| {
                 let [a, b] = [c.next(), c.prev()].map(|c| self.x(mesh.node(c), view));
-                (self.clear)(view, [from, a, b, to[view]])
+                // What is crossed already, at the end of a step, is no worse for it.
+                (self.clear)(view, [from, a, b, to[view]]) || !(self.clear)(view, [from, a, b, b])
             };
             if !mesh.fan(n).all(passes) {
                 return false;
             }
         }
-        let slid = self.cloth.mesh.relocate(n, uv, self.log);
+        let slid = self.cloth.mesh.relocate_within(n, uv, least, self.log);
         if slid {
             self.moved.push((n, to));
         }
@@ -198,11 +201,11 @@ impl Leader<'_> {
             let side = ahead.perp() * if off < 0.0 { -1.0 } else { 1.0 };
             let away = (p - nearest).try_normalize().unwrap_or(side);
             let aside = [nearest + away * room, ahead * s + side * room, ahead * (far + room)];
-            if aside.into_iter().any(|to| self.slide(n, tip.at + to)) {
+            if aside.into_iter().any(|to| self.slide(n, tip.at + to, LEAST_HEIGHT)) {
                 continue;
             }
             let long = tip.along().length() >= ROOM * self.edge && far >= 0.5 * ROOM * self.edge;
-            if long && self.slide(n, goal) {
+            if long && self.slide(n, goal, LEAST_HEIGHT) {
                 let mesh = &self.cloth.mesh;
                 let e = star(mesh, tip.node).map(|(e, _)| e).find(|&e| mesh.edge_nodes(e).contains(&n))?;
                 let from = self.log.len();
@@ -277,7 +280,7 @@ impl Leader<'_> {
         let sound = |mesh: &Mesh, e: EdgeId| {
             let c = mesh.edge_corner(e);
             let [a, b, o] = [c, c.next(), c.prev()].map(|c| mesh.uv(c));
-            height_share([a, middle, o]).min(height_share([middle, b, o])) >= 0.5 * ripstop_mesh::LEAST_HEIGHT
+            height_share([a, middle, o]).min(height_share([middle, b, o])) >= 0.5 * LEAST_HEIGHT
         };
         if !tip.lips.iter().all(|&e| sound(&self.cloth.mesh, e)) {
             return;
