@@ -1,7 +1,7 @@
 //! Tearing: fields → criterion → requests → one resolver → changes.
 
 mod coherence;
-mod event;
+pub(crate) mod event;
 mod noise;
 mod resistance;
 pub mod seam;
