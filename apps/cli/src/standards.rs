@@ -73,6 +73,11 @@ pub fn standards(args: &Args) -> Result<End> {
                 column(Some(load)),
                 column(reference)
             ));
+            if standard.reading != Reading::Largest {
+                let mean = curve.read(Reading::Mean);
+                let off = reference.map_or(String::new(), |r| format!(", {:+.0} %", 100.0 * (mean / r - 1.0)));
+                say(format!("  {:8} {:12} {:>6} mean load {mean:.1} N{off}", "", "", ""));
+            }
             if standard.reading == Reading::Largest {
                 let found = curve.read(Reading::TravelAtLargest) / STRIP_LENGTH;
                 let measured = known.tests.get(standard.name).and_then(|test| test.elongation);

@@ -178,6 +178,10 @@ impl Cloth {
                     }
                 }
                 Change::NodeSplit { node, copy } => self.add_node(copy, node, &[(node, 1.0)]),
+                Change::EdgeFlipped { edge, sides, .. } => {
+                    let flow = sides.iter().map(|&e| self.rest[e] / self.woven[e]).sum::<f64>() / 4.0;
+                    self.weave(edge, flow, false);
+                }
                 Change::NodeMoved { node, corners, at } => {
                     let mix = |column: &Column<NodeId, Vec3>| corners.iter().zip(at).map(|(&n, w)| column[n] * w).sum();
                     (self.x[node], self.v[node]) = (mix(&self.x), mix(&self.v));
@@ -374,6 +378,7 @@ impl Touched {
                     nodes.extend([edge, lip].into_iter().flat_map(|e| mesh.edge_nodes(e)));
                 }
                 Change::NodeSplit { node, copy } => nodes.extend([node, copy]),
+                Change::EdgeFlipped { corners, .. } => nodes.extend(corners),
                 Change::NodeMoved { node, .. } => {
                     let fans = copies(node, &log[k..]).into_iter().flat_map(|n| mesh.fan(n));
                     nodes.extend(fans.flat_map(|c| mesh.face_nodes(c.face())));

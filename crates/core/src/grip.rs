@@ -39,7 +39,7 @@ pub(crate) fn follow(nodes: &mut Vec<(NodeId, Vec3)>, change: &Change) {
         Change::FaceSplit { corners, at, node, .. } => {
             (node, mixed(&[(corners[0], at[0]), (corners[1], at[1]), (corners[2], at[2])]))
         }
-        Change::EdgeOpened { .. } | Change::NodeMoved { .. } => return,
+        Change::EdgeOpened { .. } | Change::NodeMoved { .. } | Change::EdgeFlipped { .. } => return,
     };
     nodes.extend(at.map(|at| (node, at)));
 }

@@ -2,14 +2,14 @@
 
 use crate::body::{Bodies, BodiesState, BodyError, BodySpec, State};
 use crate::cloth::{Cloth, Touched};
-use crate::contact::{ContactSettings, Contacts, Cutting, Memory, Stroke, Untangled};
+use crate::contact::{ContactSettings, Contacts, Cutting, Memory, Stroke, Untangled, blade};
 use crate::grip::Grip;
 use crate::integrator::{Integrator, Motion, Unsolved};
 use crate::math::{Fingerprint, Vec2, Vec3};
-use crate::opening;
+use crate::opening::{self, tip, tip::Tip};
 use crate::plastic::Plasticity;
 use crate::potential::{ElementSet, Forces, Hold, Potential};
-use crate::tear::{Cause, Event, HandTear, Policy, Tearing, cut_along, seam, tear_by_hand};
+use crate::tear::{Cause, Event, HandTear, Policy, Tearing, cut_along, event, seam, tear_by_hand};
 use ripstop_mesh::{ChangeLog, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -157,6 +157,9 @@ const PACE: f64 = 0.5;
 /// Parts that a step is divided into for blades, at most.
 const MOST_PARTS: f64 = 32.0;
 
+/// A tip that is further than so many mean edges from where it was led is cut on from there.
+const NOT_THERE: f64 = 0.1;
+
 /// How far nodes that slide may move the surface where things touch, in thicknesses.
 const STRAY: f64 = 0.25;
 
@@ -185,6 +188,8 @@ pub struct Simulation {
     topology_version: u64,
     reach: f64,
     log: ChangeLog,
+    /// Edits that the cloth has followed and the tables not yet.
+    followed: ChangeLog,
     events: Vec<Event>,
     described: usize,
     unfinished: Option<Unsolved>,
@@ -230,6 +235,7 @@ impl Simulation {
             topology_version: 0,
             reach,
             log: ChangeLog::new(),
+            followed: ChangeLog::new(),
             events: Vec::new(),
             described: 0,
             unfinished: None,
@@ -495,7 +501,7 @@ impl Simulation {
             self.bodies.drive(self.time() + since, h);
             let strokes = self.contacts.foreseen_strokes(&self.cloth, &self.bodies, h);
             self.cut_by_blades(&strokes, None, since, watch);
-            self.contacts.find(&self.cloth, &self.bodies, h);
+            self.contacts.find(&self.cloth, &mut self.bodies, h);
         }
         watch.enter(Stage::Integrate);
         let contacts = touch.then_some(&mut self.contacts);
@@ -531,30 +537,92 @@ impl Simulation {
     /// Cuts where blades pass through, `since` [s] after the beginning of the step; likewise the cloth as it was when this part of the step began.
     fn cut_by_blades(&mut self, strokes: &[Stroke], mut before: Option<&mut Cloth>, since: f64, watch: &mut dyn Watch) {
         let Some(cutting) = self.contacts.cutting() else { return };
-        for &Stroke { body, ref path } in strokes {
+        for stroke in strokes {
             let first = self.events.len();
-            let fixed = self.contacts.around_blade(&self.cloth, before.as_deref(), &self.bodies, body as usize);
-            let (finest, cause) = ((self.finest, &fixed[..]), Cause::Cut { body });
-            // What may slide is settled for both.
-            let stray = std::mem::replace(&mut self.cloth.stray, f64::INFINITY);
-            cut_along(&mut self.cloth, path, finest, cause, &mut self.log, &mut self.events);
-            if let Some(before) = &mut before {
-                let mut log = ChangeLog::new();
-                before.stray = f64::INFINITY;
-                opening::cut_around(before, path, self.finest, &fixed, &mut log);
-                debug_assert!(log == self.log, "cuts depend on the material alone");
-                before.follow(&log);
-                self.contacts.follow(before, &log);
-            }
-            self.cloth.stray = stray;
-            if self.log.is_empty() {
-                continue;
-            }
+            self.cut_by_blade(stroke, before.as_deref_mut());
             let length: f64 = self.events[first..].iter().map(|event| event.length).sum();
-            self.bodies.slow_down(body as usize, cutting.resistance * self.contacts.thickness() * length);
-            self.follow(since, watch);
+            self.bodies.slow_down(stroke.body as usize, cutting.resistance * self.contacts.thickness() * length);
+        }
+        if !self.followed.is_empty() {
+            watch.enter(Stage::Follow);
+            self.follow_tables(since);
             self.no_way_back = true;
         }
+    }
+
+    fn cut_by_blade(&mut self, stroke: &Stroke, mut before: Option<&mut Cloth>) {
+        let Stroke { body, path, tip, at_blade } = stroke;
+        let (Some(&from), Some(&goal)) = (path.first(), path.last()) else { return };
+        let edge = self.finest / opening::FINEST;
+        let Some(tip) = *tip else {
+            self.cut_line(*body, path, before.as_deref_mut());
+            for (end, _) in [from, goal].into_iter().zip(at_blade).filter(|(_, at_blade)| **at_blade) {
+                self.lead_nearest(*body, end, before.as_deref_mut());
+            }
+            return;
+        };
+        let [_, onward @ ..] = &path[..] else { return };
+        if Tip::of(&self.cloth, tip).is_none() {
+            return;
+        }
+        // Round a corner: the tip stays there, and the slit has another from there on.
+        let last = self.lead_tip(*body, (tip, onward[0]), before.as_deref_mut());
+        let here = self.cloth.mesh.node_uv(last);
+        if onward.len() > 1 || here.distance(goal) > NOT_THERE * edge {
+            self.cut_line(*body, &[here, goal], before.as_deref_mut());
+            self.lead_nearest(*body, goal, before);
+        }
+    }
+
+    /// Cuts along a line; the tables don't know yet.
+    fn cut_line(&mut self, body: u32, path: &[Vec2], mut before: Option<&mut Cloth>) {
+        let fixed = self.contacts.around_blade(&self.cloth, before.as_deref(), &self.bodies, body as usize);
+        let (finest, cause) = ((self.finest, &fixed[..]), Cause::Cut { body });
+        // What may slide is settled for both.
+        let stray = std::mem::replace(&mut self.cloth.stray, f64::INFINITY);
+        cut_along(&mut self.cloth, path, finest, cause, &mut self.log, &mut self.events);
+        if let Some(before) = &mut before {
+            let mut log = ChangeLog::new();
+            before.stray = f64::INFINITY;
+            opening::cut_around(before, path, self.finest, &fixed, &mut log);
+            debug_assert!(log == self.log, "cuts depend on the material alone");
+            before.follow(&log);
+            self.contacts.follow(before, (&self.bodies, true), &log);
+        }
+        self.cloth.stray = stray;
+        self.follow_cloth();
+    }
+
+    /// Brings the tip nearest to a place of the material there.
+    fn lead_nearest(&mut self, body: u32, goal: Vec2, before: Option<&mut Cloth>) {
+        let edge = self.finest / opening::FINEST;
+        let tips = Tip::all(&self.cloth).into_iter().filter(|tip| tip.at.distance(goal) < edge);
+        if let Some(tip) = tips.min_by(|a, b| a.at.distance(goal).total_cmp(&b.at.distance(goal))) {
+            self.lead_tip(body, (tip.node, goal), before);
+        }
+    }
+
+    /// Brings a tip to a place of the material, as near as it goes; the tables don't know yet. Returns the node that is the tip then.
+    fn lead_tip(&mut self, body: u32, (node, goal): (NodeId, Vec2), mut before: Option<&mut Cloth>) -> NodeId {
+        let edge = self.finest / opening::FINEST;
+        let (was, place) = (self.cloth.mesh.node_uv(node), self.cloth.x[node]);
+        let near = self.contacts.triangles_near(&self.bodies, body as usize, place, 6.0 * edge);
+        let clear = |view: usize, t: [Vec3; 4]| !near[view].iter().any(|&triangle| blade::meets(t, triangle));
+        let start = before.as_deref().map(|before| before.x.as_ref());
+        let last = tip::lead(&mut self.cloth, start, (node, goal), edge, &clear, &mut self.log);
+        if self.log.is_empty() {
+            return last;
+        }
+        if let Some(before) = &mut before {
+            before.mesh.clone_from(&self.cloth.mesh);
+            before.follow(&self.log);
+            self.contacts.follow(before, (&self.bodies, true), &self.log);
+        }
+        self.follow_cloth();
+        if let Some(tip) = Tip::of(&self.cloth, last) {
+            event::follow_tip(&self.cloth, &tip, (was, place), Cause::Cut { body }, (self.described, &mut self.events));
+        }
+        last
     }
 
     /// True if there is something to tear, `since` [s] after the beginning of the step.
@@ -577,29 +645,39 @@ impl Simulation {
     /// Brings all tables up to date with the edits, and dates their events `since` [s] into the step.
     fn follow(&mut self, since: f64, watch: &mut dyn Watch) {
         watch.enter(Stage::Follow);
-        self.topology_version += 1;
+        self.follow_cloth();
+        self.follow_tables(since);
+    }
+
+    /// The cloth follows the edits in the log, so that more can be made before the tables follow all of them.
+    fn follow_cloth(&mut self) {
         self.cloth.follow(&self.log);
-        let time = self.time() + since;
-        self.cloth.note_time(&self.log, time);
         if let Some(tearing) = &mut self.tearing {
             tearing.ease(&mut self.cloth, &self.log);
         }
-        self.contacts.follow(&mut self.cloth, &self.log);
-        let touched = Touched::by(&self.cloth.mesh, &self.log);
+        self.contacts.follow(&mut self.cloth, (&self.bodies, false), &self.log);
+        self.followed.append(&mut self.log);
+    }
+
+    fn follow_tables(&mut self, since: f64) {
+        self.topology_version += 1;
+        let (time, log) = (self.time() + since, &self.followed);
+        self.cloth.note_time(log, time);
+        let touched = Touched::by(&self.cloth.mesh, log);
         self.forces.follow(&self.cloth, &touched);
         self.integrator.follow(&touched);
-        for change in &self.log {
+        for change in log {
             self.grips.iter_mut().for_each(|grip| grip.follow(change));
             self.bodies.follow(change);
         }
         if let Some(tearing) = &mut self.tearing {
-            let nodes = tearing.hold(&mut self.cloth, &self.forces, &self.log);
+            let nodes = tearing.hold(&mut self.cloth, &self.forces, log);
             if !nodes.is_empty() {
                 self.forces.follow(&self.cloth, &Touched { nodes, topology: true, ..Touched::default() });
             }
             tearing.follow(&self.cloth, &touched);
         }
-        self.log.clear();
+        self.followed.clear();
         let step = self.step;
         for event in &mut self.events[self.described..] {
             (event.time, event.step, event.tip) = (time, step, self.cloth.tips.along(event.edge));

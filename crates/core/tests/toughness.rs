@@ -14,7 +14,10 @@ fn a_strip_breaks_at_its_strength_on_any_mesh() {
     // 100 N/m on 50 mm; the load goes on rising for the few steps in which the tear runs across.
     for (size, seed) in [(0.004, 0), (0.004, 1), (0.002, 2)] {
         let Run { onset, largest, .. } = torn(Specimen::Strip, size, seed);
-        assert!((4.9..5.1).contains(&onset) && (4.9..5.2).contains(&largest), "{size} m, mesh {seed}: {onset} N, {largest} N");
+        assert!(
+            (4.9..5.1).contains(&onset) && (4.9..5.2).contains(&largest),
+            "{size} m, mesh {seed}: {onset} N, {largest} N"
+        );
     }
 }
 

@@ -66,6 +66,15 @@ pub enum Change {
         /// Barycentric weights of the new place in it.
         at: [f64; 3],
     },
+    /// `edge` was turned within the quadrilateral of its two faces: it was the one diagonal and is the other. Faces keep their ids.
+    EdgeFlipped {
+        /// Edge that was turned.
+        edge: EdgeId,
+        /// Nodes of the quadrilateral: the old ends, then the new ones.
+        corners: [NodeId; 4],
+        /// The other edges of the two faces.
+        sides: [EdgeId; 4],
+    },
 }
 
 /// Changes in the order in which they happened.

@@ -163,7 +163,11 @@ impl Mesh {
     /// [`LEAST_HEIGHT`] of its longest side, unless it was worse before), and their area together stays, so that the border is kept.
     /// Returns whether it moved. It is not in any log: while a cloth is in use, only the cloth slides its nodes.
     pub fn slide(&mut self, node: NodeId, uv: Vec2) -> bool {
-        let may = self.may_slide(node, uv);
+        self.slide_within(node, uv, LEAST_HEIGHT)
+    }
+
+    fn slide_within(&mut self, node: NodeId, uv: Vec2, least: f64) -> bool {
+        let may = self.may_slide_within(node, uv, least);
         if may {
             let fan: Vec<CornerId> = self.fan(node).collect();
             fan.iter().for_each(|&c| self.corner_uv[c] = uv);
@@ -173,6 +177,11 @@ impl Mesh {
 
     /// True if [`slide`](Self::slide) would move the node.
     pub fn may_slide(&self, node: NodeId, uv: Vec2) -> bool {
+        self.may_slide_within(node, uv, LEAST_HEIGHT)
+    }
+
+    /// The same with another height over longest side that faces must keep.
+    pub fn may_slide_within(&self, node: NodeId, uv: Vec2, least: f64) -> bool {
         let first = self.node_uv(node);
         let area = |points: [Vec2; 3]| 0.5 * (points[1] - points[0]).perp_dot(points[2] - points[0]);
         let (mut before, mut after) = (0.0, 0.0);
@@ -180,7 +189,7 @@ impl Mesh {
             let was = [c, c.next(), c.prev()].map(|c| self.uv(c));
             let is = [uv, was[1], was[2]];
             // A node with several places in the material is on the border of a patch.
-            if was[0] != first || height_share(is) < LEAST_HEIGHT.min(height_share(was)) {
+            if was[0] != first || height_share(is) < least.min(height_share(was)) {
                 return false;
             }
             before += area(was);
@@ -199,13 +208,60 @@ impl Mesh {
 
     /// Moves a node within the material [m] as [`slide`](Self::slide) does, as an edit that tables can follow. Returns whether it moved.
     pub fn relocate(&mut self, node: NodeId, uv: Vec2, log: &mut ChangeLog) -> bool {
+        self.relocate_within(node, uv, LEAST_HEIGHT, log)
+    }
+
+    /// The same with another height over longest side that faces must keep.
+    pub fn relocate_within(&mut self, node: NodeId, uv: Vec2, least: f64, log: &mut ChangeLog) -> bool {
         let Some((c, at)) = self.place_beside(node, uv) else { return false };
         let corners = [c, c.next(), c.prev()].map(|c| self.node(c));
-        let moved = self.slide(node, uv);
+        let moved = self.slide_within(node, uv, least);
         if moved {
             log.push(Change::NodeMoved { node, corners, at });
         }
         moved
+    }
+
+    /// Turns an edge within the quadrilateral of its two faces. Returns false, and does nothing, if it is on the border, if the faces don't agree on the material there,
+    /// or if a face would turn over or become a sliver (a height below [`LEAST_HEIGHT`] of its longest side, unless the worse of the two was worse before).
+    pub fn flip_edge(&mut self, edge: EdgeId, log: &mut ChangeLog) -> bool {
+        let Some([was, is]) = self.flipped_heights(edge) else { return false };
+        if is < LEAST_HEIGHT.min(was) || is <= 0.0 {
+            return false;
+        }
+        // Faces (a, b, o) and (b, a, p) become (p, b, o) and (o, a, p).
+        let c = self.edge_corner[edge];
+        let Some(d) = self.twin(c) else { return false };
+        let [a, b, o, p] = [c, d, c.prev(), d.prev()].map(|c| self.node(c));
+        let [uv_o, uv_p] = [c.prev(), d.prev()].map(|c| self.uv(c));
+        let (pb, oa) = (self.edge(d.prev()), self.edge(c.prev()));
+        let (twin_pb, twin_oa) = (self.corner_twin[d.prev()], self.corner_twin[c.prev()]);
+        let sides = [oa, self.edge(c.next()), self.edge(d.next()), pb];
+        (self.corner_node[c], self.corner_uv[c]) = (p, uv_p);
+        (self.corner_node[d], self.corner_uv[d]) = (o, uv_o);
+        self.move_side(d.prev(), c, pb, twin_pb);
+        self.move_side(c.prev(), d, oa, twin_oa);
+        self.link(c.prev(), d.prev(), edge);
+        self.edge_corner[edge] = c.prev();
+        for (node, old, new) in [(a, c, d.next()), (b, d, c.next()), (o, c.prev(), d), (p, d.prev(), c)] {
+            if self.node_corner[node] == old {
+                self.node_corner[node] = new;
+            }
+        }
+        log.push(Change::EdgeFlipped { edge, corners: [a, b, o, p], sides });
+        true
+    }
+
+    /// The smaller [`height_share`] of the two faces of an edge, as it is and as it would be with the edge turned; none where it can't be.
+    pub fn flipped_heights(&self, edge: EdgeId) -> Option<[f64; 2]> {
+        let c = self.edge_corner[edge];
+        let d = self.twin(c)?;
+        let [a, b, o, p] = [c, c.next(), c.prev(), d.prev()].map(|c| self.uv(c));
+        if [self.uv(d.next()), self.uv(d)] != [a, b] {
+            return None;
+        }
+        let pair = |first, second| f64::min(height_share(first), height_share(second));
+        Some([pair([a, b, o], [b, a, p]), pair([p, b, o], [o, a, p])])
     }
 
     fn push_face(&mut self, nodes: [NodeId; 3], uv: [Vec2; 3]) -> FaceId {

@@ -1,8 +1,8 @@
 //! A triangle mesh that can be split and torn.
 //!
 //! A half-edge is a corner: `corner = 3·face + k`, running from its own node to the node of the next corner, so
-//! next, previous and face are arithmetic ([`Mesh`]). Three verbs change the mesh ([`Mesh::split_edge`],
-//! [`Mesh::split_face`], [`Mesh::open_edge`]); each appends to a [`ChangeLog`] what it did, and every table that
+//! next, previous and face are arithmetic ([`Mesh`]). Five verbs change the mesh ([`Mesh::split_edge`],
+//! [`Mesh::split_face`], [`Mesh::open_edge`], [`Mesh::relocate`], [`Mesh::flip_edge`]); each appends to a [`ChangeLog`] what it did, and every table that
 //! holds per-element values follows that log. Editing only appends: an id stays valid for the whole run.
 //!
 //! This crate knows nothing of mass, force, files or threads.

@@ -8,6 +8,7 @@ enum Edit {
     Split(u32, f64),
     Face(u32, f64, f64),
     Open(u32),
+    Flip(u32),
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
@@ -15,6 +16,7 @@ fn edit() -> impl Strategy<Value = Edit> {
         2 => (any::<u32>(), 0.1..0.9).prop_map(|(e, t)| Edit::Split(e, t)),
         1 => (any::<u32>(), 0.1..0.45, 0.1..0.45).prop_map(|(f, a, b)| Edit::Face(f, a, b)),
         5 => any::<u32>().prop_map(Edit::Open),
+        5 => any::<u32>().prop_map(Edit::Flip),
     ]
 }
 
@@ -28,6 +30,9 @@ fn apply(mesh: &mut Mesh, edit: Edit, log: &mut ChangeLog) {
         }
         Edit::Open(e) => {
             mesh.open_edge(EdgeId(e % mesh.edge_count() as u32), log);
+        }
+        Edit::Flip(e) => {
+            mesh.flip_edge(EdgeId(e % mesh.edge_count() as u32), log);
         }
     }
 }
@@ -64,7 +69,7 @@ proptest! {
                     Change::FaceSplit { .. } => (n, e, f) = (n + 1, e + 3, f + 2),
                     Change::EdgeOpened { .. } => e += 1,
                     Change::NodeSplit { .. } => n += 1,
-                    Change::NodeMoved { .. } => {}
+                    Change::NodeMoved { .. } | Change::EdgeFlipped { .. } => {}
                 }
             }
             prop_assert_eq!((n, e, f), (mesh.node_count(), mesh.edge_count(), mesh.face_count()));
@@ -99,6 +104,32 @@ proptest! {
         prop_assert_eq!(shape(&a), shape(&b));
         prop_assert_eq!(pieces(&a).areas.len(), pieces(&b).areas.len());
     }
+}
+
+#[test]
+fn an_edge_turned_twice_is_where_it_was() {
+    let mesh = generate::irregular(Vec2::ONE, 0.2, 3).unwrap();
+    let mut turned = 0;
+    for e in mesh.edges() {
+        let (mut other, mut log) = (mesh.clone(), ChangeLog::new());
+        if !other.flip_edge(e, &mut log) {
+            continue;
+        }
+        turned += 1;
+        let [Change::EdgeFlipped { edge, corners: [a, b, o, p], .. }] = log[..] else { panic!("one change") };
+        assert_eq!(edge, e);
+        let ends = |mesh: &Mesh| {
+            let mut ends = mesh.edge_nodes(e);
+            ends.sort_unstable();
+            ends
+        };
+        assert_eq!((ends(&mesh), ends(&other)), ([a.min(b), a.max(b)], [o.min(p), o.max(p)]));
+        other.check().unwrap();
+        assert!(other.flip_edge(e, &mut log));
+        other.check().unwrap();
+        assert_eq!(ends(&mesh), ends(&other));
+    }
+    assert!(turned > mesh.edge_count() / 4, "{turned} of {}", mesh.edge_count());
 }
 
 #[test]

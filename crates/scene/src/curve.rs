@@ -13,6 +13,8 @@ pub enum Reading {
     TravelAtLargest,
     /// Mean of the peaks in the last three quarters of the way from the first peak on [N] (ISO 13937-2, read by a computer).
     MeanOfPeaks,
+    /// Mean load over that way [N]: what its work comes to.
+    Mean,
     /// Mean of the five highest peaks [N] (ASTM D2261).
     FiveHighestPeaks,
 }
@@ -24,6 +26,7 @@ impl Reading {
             Self::Largest => "largest",
             Self::TravelAtLargest => "travel_at_largest",
             Self::MeanOfPeaks => "mean_of_peaks",
+            Self::Mean => "mean",
             Self::FiveHighestPeaks => "five_highest_peaks",
         }
     }
@@ -69,19 +72,22 @@ impl LoadCurve {
         match reading {
             Reading::Largest => self.largest().1,
             Reading::TravelAtLargest => self.largest().0,
-            Reading::MeanOfPeaks => {
-                let peaks = self.peaks();
-                let Some(&(first, _)) = peaks.first() else { return f64::NAN };
-                let end = self.points.last().map_or(first, |p| p.0);
-                let from = first + 0.25 * (end - first);
-                mean(peaks.iter().filter(|peak| peak.0 >= from).map(|peak| peak.1))
-            }
+            Reading::MeanOfPeaks => self.mean_of(&self.peaks()),
+            Reading::Mean => self.mean_of(&self.points),
             Reading::FiveHighestPeaks => {
                 let mut loads: Vec<f64> = self.peaks().iter().map(|peak| peak.1).collect();
                 loads.sort_by(|a, b| b.total_cmp(a));
                 mean(loads.into_iter().take(5))
             }
         }
+    }
+
+    /// Mean of those loads that are in the last three quarters of the way from the first peak on.
+    fn mean_of(&self, points: &[(f64, f64)]) -> f64 {
+        let Some(&(first, _)) = self.peaks().first() else { return f64::NAN };
+        let end = self.points.last().map_or(first, |p| p.0);
+        let from = first + 0.25 * (end - first);
+        mean(points.iter().filter(|point| point.0 >= from).map(|point| point.1))
     }
 
     fn largest(&self) -> (f64, f64) {
@@ -131,6 +137,8 @@ mod tests {
         assert_eq!(curve.peaks().len(), 8);
         // From the first peak at 1 to the end at 8.5 a quarter is 1.875: peaks from 2.875 on.
         assert_eq!(curve.read(Reading::MeanOfPeaks), (2.0 + 3.0 + 4.0 + 5.0 + 6.0 + 7.0) / 6.0);
+        let teeth: f64 = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0].iter().map(|peak| 1.5 * peak).sum();
+        assert_eq!(curve.read(Reading::Mean), teeth / 12.0);
         assert_eq!(curve.read(Reading::FiveHighestPeaks), (9.0 + 7.0 + 6.0 + 5.0 + 4.0) / 5.0);
         assert_eq!((curve.read(Reading::Largest), curve.read(Reading::TravelAtLargest)), (9.0, 1.0));
     }

@@ -548,7 +548,7 @@ impl Tear {
     /// What the mesh does.
     pub fn opening(&self) -> OpeningKind {
         self.opening.unwrap_or(match self.criterion {
-            CriterionKind::Toughness {} => OpeningKind::Through,
+            CriterionKind::Toughness { .. } => OpeningKind::Through,
             _ => OpeningKind::Snap,
         })
     }
@@ -556,7 +556,7 @@ impl Tear {
     /// When within a step.
     pub fn policy(&self) -> Policy {
         self.policy.unwrap_or(match self.criterion {
-            CriterionKind::Toughness {} => Policy::EndOfStep { rounds: 4 },
+            CriterionKind::Toughness { .. } => Policy::EndOfStep { rounds: 4 },
             _ => Policy::default(),
         })
     }
@@ -608,7 +608,11 @@ pub enum CriterionKind {
         strengths: Vec<Direction>,
     },
     /// Starts by the fabric's strength, runs on by its toughness.
-    Toughness {},
+    Toughness {
+        /// What both are multiplied by.
+        #[serde(default = "whole")]
+        factor: f64,
+    },
 }
 
 /// `opening = …`

@@ -249,7 +249,9 @@ impl Scene {
                 let strengths = criterion::Strengths::new(strengths).expect("validated");
                 Box::new(criterion::Directional::new(strengths))
             }
-            CriterionKind::Toughness {} => Box::new(criterion::Toughness::of(fabric, cloth).expect("validated")),
+            CriterionKind::Toughness { factor } => {
+                Box::new(criterion::Toughness::of(fabric, cloth).expect("validated").stronger(*factor))
+            }
         };
         let map = tear.map.as_ref().map(|map| strength_map(source, map, bounds)).transpose()?;
         let mut tearing = Tearing::boxed(criterion, opening);

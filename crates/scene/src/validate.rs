@@ -249,7 +249,10 @@ impl Scene {
                 CriterionKind::SeparationTensor { strength: s, .. } => strength("separation_tensor", *s)?,
                 CriterionKind::EdgeStrain { strength: s } => strength("edge_strain", *s)?,
                 CriterionKind::Directional { strengths } => self.validate_directional(source, strengths)?,
-                CriterionKind::Toughness {} => self.validate_toughness(source, fabric)?,
+                CriterionKind::Toughness { factor } => {
+                    positive(source, &["tear", "criterion", "toughness", "factor"], *factor, "relative strength")?;
+                    self.validate_toughness(source, fabric)?;
+                }
             }
             share(source, &["tear", "weave"], tear.weave)?;
             positive(source, &["tear", "weak"], tear.weak, "relative strength")?;

@@ -7,6 +7,7 @@ import type { EngineColouring, Frame, Loaded, SceneFile, SetValues, Trouble, Vec
 import type { Link } from "./link";
 import { clearErrors, complain, tell, trouble } from "./notice";
 import { Overlay } from "./overlay";
+import { LONGEST, pack } from "./packed";
 import type { View } from "./view";
 
 export type ToolName = "look" | "grab" | "cut" | "ball" | "pin" | "brush";
@@ -28,6 +29,8 @@ export class App {
   scene: SceneFile | null = null;
   /** Name in the gallery, if it is from there. */
   path: string | null = null;
+  /** The scene as a word for links, if it isn't from there and small enough. */
+  packed: string | null = null;
   /** What was set differently from the scene. */
   chosen: SetValues = {};
   wind: Vec3 | null = null;
@@ -87,20 +90,30 @@ export class App {
     }
     this.scene = scene;
     this.path = path;
+    this.packed = null;
     this.chosen = {};
     this.wind = null;
     this.begin(loaded, true);
     if (link.view) this.view.look(link.view);
     // A link may be older than the scene: what no longer fits is told, the rest is done.
-    if (link.set && Object.keys(link.set).length > 0) await this.set(link.set);
+    if (link.set && Object.values(link.set).some((value) => value !== undefined)) await this.set(link.set);
     if (link.wind) this.blow(link.wind);
+    if (!path) await this.#packFor(scene);
     return true;
+  }
+
+  /** Makes ready what a link to a scene from elsewhere carries. */
+  async #packFor(scene: SceneFile) {
+    // Without it there is no link, and who asks for one is told.
+    const word = await pack(scene).catch(() => null);
+    if (word && word.length <= LONGEST && this.scene === scene) this.packed = word;
   }
 
   /** Takes over a scene at time zero. */
   begin(loaded: Loaded, fresh = false) {
     clearErrors();
     this.loaded = loaded;
+    this.chosen.map = loaded.options.now.map ?? undefined;
     this.frame = null;
     this.view.begin(loaded, !fresh);
     this.#tell("loaded", loaded, fresh);

@@ -1,17 +1,12 @@
 // Files that are dropped on the page or opened by the button: a scene with the files it names, or a mesh, of which a scene is made.
 
 import type { NamedFile, SceneFile } from "./engine/protocol";
+import { base64 } from "./packed";
 
 /** Larger files are a mistake: a browser could not step them. */
 const LARGEST = 64 << 20;
 
-async function base64(file: File): Promise<string> {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  let text = "";
-  // In parts, since a call takes only so many arguments.
-  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
-  return btoa(text);
-}
+const bytesOf = async (file: File) => base64(new Uint8Array(await file.arrayBuffer()));
 
 /** The scene in a handful of files, or a message that says why there is none. */
 export async function sceneOf(files: File[]): Promise<SceneFile> {
@@ -22,7 +17,7 @@ export async function sceneOf(files: File[]): Promise<SceneFile> {
   if (scenes.length > 1) throw new Error(`one scene at a time: ${scenes.map((file) => file.name).join(", ")}`);
   if (scenes.length === 1) {
     const others = files.filter((file) => file !== scenes[0]);
-    const named: NamedFile[] = await Promise.all(others.map(async (file) => ({ name: file.name, data: await base64(file) })));
+    const named: NamedFile[] = await Promise.all(others.map(async (file) => ({ name: file.name, data: await bytesOf(file) })));
     return { name: scenes[0].name, text: await scenes[0].text(), files: named };
   }
   if (meshes.length !== 1) {
@@ -31,7 +26,7 @@ export async function sceneOf(files: File[]): Promise<SceneFile> {
   }
   const mesh = meshes[0];
   const text = sceneAround(mesh.name, await mesh.text());
-  return { name: mesh.name.replace(/\.obj$/i, ".toml"), text, files: [{ name: mesh.name, data: await base64(mesh) }] };
+  return { name: mesh.name.replace(/\.obj$/i, ".toml"), text, files: [{ name: mesh.name, data: await bytesOf(mesh) }] };
 }
 
 /** A scene that hangs a mesh by its top and lets it tear. */

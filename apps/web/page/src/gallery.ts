@@ -5,6 +5,7 @@ import { get, make } from "./dom";
 import type { SceneFile } from "./engine/protocol";
 import type { Link } from "./link";
 import { complain, trouble } from "./notice";
+import { unpack } from "./packed";
 
 interface Entry {
   path: string;
@@ -55,12 +56,30 @@ export async function openPath(app: App, path: string, link: Partial<Link> = {})
   }
 }
 
-/** Opens what the page was started with. */
-export async function openFirst(app: App, link: Link) {
+/** A scene, where it is from, and what to say if it can't be had. */
+interface Found {
+  scene: SceneFile | Error;
+  path: string | null;
+  fault: string;
+}
+
+/** What the page was started with: a scene that `ripstop view` serves, one in the link, one that the link names, or the usual one. */
+export async function firstScene(link: Link): Promise<Found> {
+  const kept = (scene: Promise<SceneFile>) => scene.catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+  const path = link.scene ?? FIRST;
+  // All at once: waiting for an answer that there is no such file takes as long as the file.
+  const named = kept(fetchScene(path));
   const given = await givenScene();
-  if (given && (await app.load(given, null, link))) return;
-  if (link.scene && (await openPath(app, link.scene, link))) return;
-  await openPath(app, FIRST);
+  if (given) return { scene: given, path: null, fault: "" };
+  if (link.file) return { scene: await kept(unpack(link.file)), path: null, fault: "The scene in the link could not be read" };
+  return { scene: await named, path, fault: `${path} could not be opened` };
+}
+
+/** Opens what the page was started with, or else the usual scene. */
+export async function openFirst(app: App, link: Link, { scene, path, fault }: Found) {
+  if (scene instanceof Error) complain(fault, trouble(scene));
+  else if (await app.load(scene, path, link)) return;
+  if (path !== FIRST) await openPath(app, FIRST);
 }
 
 export function gallery(app: App) {

@@ -1,16 +1,17 @@
-// The beginning: makes the parts and connects them.
+// Makes the parts of the page and connects them.
 
 import { App } from "./app";
 import type { Colouring } from "./cloth";
 import { get } from "./dom";
-import { Client } from "./engine/client";
+import type { Client } from "./engine/client";
 import type { Vec3 } from "./engine/protocol";
-import { dialogs, gallery, openFirst } from "./gallery";
+import { dialogs, firstScene, gallery, openFirst } from "./gallery";
 import { keys } from "./keys";
 import { read } from "./link";
 import { complain, trouble } from "./notice";
 import { panel } from "./panel";
 import { address, files, save } from "./save";
+import { client } from "./start";
 import { toolOptions } from "./tool-options";
 import { Tools } from "./tools";
 import { transport } from "./transport";
@@ -34,9 +35,6 @@ declare global {
   }
 }
 
-// The worker fetches and compiles the engine while this thread sets up the picture.
-const client = new Client(new URL("ripstop.wasm", document.baseURI).href);
-
 function begin(view: View) {
   const app = new App(client, view);
   const tools = new Tools(app, toolOptions(app));
@@ -50,10 +48,12 @@ function begin(view: View) {
 
   const link = read(location.hash);
   const start = async () => {
-    await client.opened;
     if (link.colouring) app.colour(link.colouring as Colouring);
     const drawn = new Promise<void>((resolve) => app.on("frame", () => resolve()));
-    await openFirst(app, link);
+    // Fetched while the engine is being compiled.
+    const first = firstScene(link);
+    await client.opened;
+    await openFirst(app, link, await first);
     // Who prefers less motion starts it themselves.
     app.run(!matchMedia("(prefers-reduced-motion: reduce)").matches);
     await drawn;
@@ -64,8 +64,8 @@ function begin(view: View) {
 
   // A link that is put into the address of the open page.
   window.addEventListener("hashchange", () => {
-    const { scene } = read(location.hash);
-    if (scene && location.href !== address(app)) location.reload();
+    const { scene, file } = read(location.hash);
+    if ((scene || file) && location.href !== address(app)) location.reload();
   });
 
   window.ripstop = {

@@ -144,7 +144,7 @@ function openAndClose(app: App) {
       left: wide ? covers("tools").right : 0,
       right: wide && !box.hidden ? window.innerWidth - covers("panel").left : 0,
       top: wide ? 0 : covers("counters").bottom,
-      bottom: window.innerHeight - covers(wide ? "transport" : "dock").top,
+      bottom: window.innerHeight - covers(wide ? "transport" : box.hidden ? "dock" : "panel").top,
     };
     app.view.insets = insets;
   };

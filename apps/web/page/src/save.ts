@@ -4,7 +4,7 @@ import type { App } from "./app";
 import { get } from "./dom";
 import { sceneOf } from "./dropped";
 import type { ExportKind } from "./engine/protocol";
-import { write } from "./link";
+import { fits, write } from "./link";
 import { complain, tell, trouble } from "./notice";
 
 function download(name: string, content: Blob) {
@@ -36,23 +36,24 @@ export function save(app: App) {
 
 /** The address of the page with these settings in it. */
 export function address(app: App): string {
-  const { path, loaded, chosen, wind, view, colouring } = app;
-  const hash = write({ scene: path, variant: loaded?.variant ?? null, set: chosen, wind, view: view.viewpoint, colouring });
+  const { path, packed, loaded, chosen, wind, view, colouring } = app;
+  const hash = write({ scene: path, file: packed, variant: loaded?.variant ?? null, set: chosen, wind, view: view.viewpoint, colouring });
   return location.href.replace(/#.*$/, "") + hash;
 }
 
 async function share(app: App) {
-  if (!app.path) {
-    tell("A link can only name scenes of the gallery: save the scene instead");
+  if (!app.path && !app.packed) {
+    tell("This scene is too large for a link: save it with “Scene” instead");
     return;
   }
+  const without = fits(app.chosen.map) ? "" : ", without the painted map, which is too large for it: “Scene” has it";
   const link = address(app);
   history.replaceState(null, "", link);
   try {
     await navigator.clipboard.writeText(link);
-    tell("Link copied");
+    tell(`Link copied${without}`);
   } catch {
-    tell("The link is in the address bar");
+    tell(`The link is in the address bar${without}`);
   }
 }
 

@@ -51,7 +51,7 @@ function counters(app: App) {
     fps.textContent = short((frames * 1000) / (now - since));
     if (steps > 0) step.textContent = short(mean);
     nodes.textContent = String(frame.nodes);
-    pieces.textContent = String(frame.pieces);
+    count(pieces, frame.pieces, "piece");
     if (stages && steps > 0 && get<HTMLDetailsElement>("figures").open) {
       const rows = Object.entries(sums).filter(([, ms]) => ms > 0);
       rows.sort((a, b) => b[1] - a[1]);
@@ -68,7 +68,7 @@ function counters(app: App) {
 
   app.on("frame", (frame: Frame, times: WorkerTimes) => {
     time.textContent = `${frame.time.toFixed(2)} s`;
-    tears.textContent = String(frame.tears);
+    count(tears, frame.tears, "tear");
     frames++;
     steps += frame.steps;
     if (times.meanStep > 0) mean = times.meanStep;
@@ -77,6 +77,12 @@ function counters(app: App) {
     if (now - since > PAUSE) write(frame, now);
     showLegend(app, frame);
   });
+}
+
+/** Writes a number, and the word after it as one says it. */
+function count(figure: HTMLElement, number: number, word: string) {
+  figure.textContent = String(number);
+  if (figure.nextSibling) figure.nextSibling.textContent = number === 1 ? ` ${word}` : ` ${word}s`;
 }
 
 function showLegend(app: App, frame: Frame) {

@@ -254,6 +254,8 @@ export class View {
   }
 
   #moved() {
+    // At once: pointers may come before the next picture.
+    this.camera.updateMatrixWorld();
     this.redraw();
     this.onMove();
   }

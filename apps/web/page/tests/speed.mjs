@@ -17,7 +17,9 @@ async function engine() {
   memory = instance.exports.memory;
   return (request) => {
     const text = new TextEncoder().encode(JSON.stringify(request));
-    new Uint8Array(memory.buffer).set(text, reserve(text.length));
+    // First the place: memory may grow, and then a view of it is of no use.
+    const at = reserve(text.length);
+    new Uint8Array(memory.buffer).set(text, at);
     const length = ask(text.length);
     const answer = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, reply(), length)));
     if (answer.error) throw new Error(answer.error.text);

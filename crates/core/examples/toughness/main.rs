@@ -44,9 +44,9 @@ fn main() {
                 peaks.push(if specimen == Specimen::Trouser { run.mean } else { run.largest });
             }
             let mean = peaks.iter().sum::<f64>() / peaks.len() as f64;
-            let spread = (peaks.iter().map(|p| (p / mean - 1.0) * (p / mean - 1.0)).sum::<f64>() / peaks.len() as f64).sqrt();
+            let spread =
+                (peaks.iter().map(|p| (p / mean - 1.0) * (p / mean - 1.0)).sum::<f64>() / peaks.len() as f64).sqrt();
             println!("  {size:4} all          {mean:8.4}, variation {:.1} %", 100.0 * spread);
         }
     }
 }
-

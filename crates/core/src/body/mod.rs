@@ -10,9 +10,10 @@
 //! A step is, in this order,
 //!
 //! 1. [`Bodies::drive`]: v ← v + g h of free bodies; scripted ones get the v and ω that bring them to their keyframe;
-//! 2. [`Bodies::push`], any number of times: v ← v + P/m, ω ← ω + I⁻¹L for an impulse P and an angular impulse L about c;
-//! 3. [`Bodies::advance`]: c ← c + v h, and contacts of bodies among themselves;
-//! 4. [`Bodies::set_pose`], [`Bodies::set_velocity`] and again `push`: whatever contact with cloth still corrects.
+//! 2. [`Bodies::foresee`]: what their contacts with each other would make of these velocities, for cloth to meet them where they will be;
+//! 3. [`Bodies::push`], any number of times: v ← v + P/m, ω ← ω + I⁻¹L for an impulse P and an angular impulse L about c;
+//! 4. [`Bodies::advance`]: c ← c + v h, and contacts of bodies among themselves;
+//! 5. [`Bodies::set_pose`], [`Bodies::set_velocity`] and again `push`: whatever contact with cloth still corrects.
 //!
 //! Cloth meets the triangles of a body's [`Surface`], so one mechanism serves cloth on cloth and cloth on bodies. Bodies
 //! meet each other with their exact shapes, through rapier (Dimforge, `rapier3d-f64`): soft contacts, Coulomb friction
@@ -456,6 +457,29 @@ impl Bodies {
                 Drive::Free { .. } => body.now.velocity += self.gravity * h,
             }
         }
+    }
+
+    /// By how much the mean velocity [m/s] and the spin [rad/s] of every body over a step of `h` [s] will differ from those it has now, by
+    /// its contacts with other bodies. Nothing is done to the bodies.
+    pub fn foresee(&mut self, h: Real) -> Vec<(Vec3, Vec3)> {
+        let mut changes = vec![(Vec3::ZERO, Vec3::ZERO); self.bodies.len()];
+        // One alone meets nothing.
+        if self.bodies.len() < 2 || h <= 0.0 || self.broken().is_some() {
+            return changes;
+        }
+        let Some(world) = &mut self.world else { return changes };
+        let time = self.clock[0] + h;
+        let ends = world.foresee(h, &self.bodies, |body| body.script(time));
+        for ((body, end), change) in self.bodies.iter().zip(ends).zip(&mut changes).filter(|((b, _), _)| b.is_free()) {
+            let State { pose, velocity, spin } = body.now;
+            let middle = body.solid.middle;
+            let mean = (end.pose.apply(middle) - pose.apply(middle)) / h - velocity;
+            // A step without contacts comes out to rounding.
+            if mean.length() > 1e-9 * velocity.length() || end.spin != spin {
+                *change = (mean, end.spin - spin);
+            }
+        }
+        changes
     }
 
     /// Changes the velocity of a free body by an impulse [N·s] and its spin by an angular impulse about its centre of

@@ -56,6 +56,56 @@ fn a_ball_on_a_plane_comes_to_rest_and_stays_for_a_minute() {
 }
 
 #[test]
+fn what_is_foreseen_comes_and_asking_changes_nothing() {
+    let make = || {
+        let thrown = Drive::Free { mass: 2.0, velocity: Vec3::new(1.0, -3.0, 0.0), spin: Vec3::Z };
+        let specs = vec![
+            BodySpec::new("floor", Shape::Plane),
+            ball(0.1, Vec3::Y * 0.13, thrown),
+            ball(0.1, Vec3::new(2.0, 1.0, 0.0), free(1.0)),
+        ];
+        Bodies::new(specs, EARTH).unwrap()
+    };
+    let (mut asked, mut other, h) = (make(), make(), 1.0 / 240.0);
+    let mut met = false;
+    for i in 0..100 {
+        asked.drive(f64::from(i) * h, h);
+        other.drive(f64::from(i) * h, h);
+        let changes = asked.foresee(h);
+        let ends = [1, 2].map(|b| asked.middle(b) + (asked.velocity(b) + changes[b].0) * h);
+        let spins = [1, 2].map(|b| asked.spin(b) + changes[b].1);
+        asked.advance(h);
+        other.advance(h);
+        for b in [1, 2] {
+            assert!((asked.middle(b) - ends[b - 1]).length() < 1e-9, "body {b} in step {i}");
+            assert!((asked.spin(b) - spins[b - 1]).length() < 1e-9, "body {b} in step {i}");
+        }
+        // The floor stops the first at once, and nothing is in the way of the second.
+        met |= changes[1].0.y > 1.0;
+        assert_eq!(changes[2], (Vec3::ZERO, Vec3::ZERO), "step {i}");
+        assert_eq!(hash(&asked), hash(&other), "step {i}");
+    }
+    assert!(met);
+}
+
+#[test]
+fn what_falls_on_a_plane_leaves_room_for_cloth_at_once() {
+    let (radius, room, h) = (0.1, 1e-3, 1.0 / 240.0);
+    for speed in [0.5, 2.0, 5.0, 12.0] {
+        let drive = Drive::Free { mass: 5.0, velocity: Vec3::Y * -speed, spin: Vec3::ZERO };
+        let specs = vec![BodySpec::new("floor", Shape::Plane), ball(radius, Vec3::Y * 0.137, drive)];
+        let mut bodies = Bodies::new(specs, EARTH).unwrap();
+        bodies.leave_room(room);
+        for i in 0..120 {
+            run(&mut bodies, f64::from(i) * h, h, 1);
+            let left = bodies.middle(1).y - radius;
+            assert!(left > 1.9 * room, "{left} m are left after {i} steps at {speed} m/s");
+        }
+        assert!(bodies.middle(1).y - radius < 3.0 * room, "{speed} m/s: {}", bodies.middle(1));
+    }
+}
+
+#[test]
 fn every_solid_shape_rests_on_a_plane() {
     let cube = Surface::cuboid(Vec3::splat(0.2));
     let shapes = [

@@ -92,6 +92,26 @@ impl World {
     /// One step of `h` [s] with the velocities as they are: contacts of bodies, new poses and velocities.
     /// A scripted body goes to `target`.
     pub fn step(&mut self, h: Real, bodies: &mut [Body], target: impl Fn(&Body) -> Pose) {
+        self.run(h, bodies, &target);
+        for (body, &handle) in bodies.iter_mut().zip(&self.handles) {
+            match body.drive {
+                Drive::Fixed => {}
+                Drive::Scripted(_) => body.now.pose = target(body),
+                Drive::Free { .. } => body.now = self.sets.state(handle),
+            }
+        }
+    }
+
+    /// Where such a step would bring each body, and how it would move then; nothing is done.
+    pub fn foresee(&mut self, h: Real, bodies: &[Body], target: impl Fn(&Body) -> Pose) -> Vec<State> {
+        let kept = self.sets.clone();
+        self.run(h, bodies, &target);
+        let moved = std::mem::replace(&mut self.sets, kept);
+        self.handles.iter().map(|&handle| moved.state(handle)).collect()
+    }
+
+    /// rapier's part of a step.
+    fn run(&mut self, h: Real, bodies: &[Body], target: impl Fn(&Body) -> Pose) {
         for (body, &handle) in bodies.iter().zip(&self.handles) {
             let State { pose, velocity, spin } = body.now;
             let theirs = &mut self.sets.bodies[handle];
@@ -122,17 +142,6 @@ impl World {
             &(),
             &(),
         );
-        for (body, &handle) in bodies.iter_mut().zip(&self.handles) {
-            match body.drive {
-                Drive::Fixed => {}
-                Drive::Scripted(_) => body.now.pose = target(body),
-                Drive::Free { .. } => {
-                    let theirs = &self.sets.bodies[handle];
-                    let (velocity, spin) = (from_vector(theirs.linvel()), from_vector(theirs.angvel()));
-                    body.now = State { pose: from_pose(theirs.position()), velocity, spin };
-                }
-            }
-        }
     }
 }
 
@@ -142,11 +151,20 @@ fn size(body: &Body) -> Option<Real> {
 }
 
 impl Sets {
+    fn state(&self, handle: RigidBodyHandle) -> State {
+        let theirs = &self.bodies[handle];
+        let (velocity, spin) = (from_vector(theirs.linvel()), from_vector(theirs.angvel()));
+        State { pose: from_pose(theirs.position()), velocity, spin }
+    }
+
     fn insert(&mut self, body: &Body) -> RigidBodyHandle {
         let builder = match body.drive {
             Drive::Fixed => RigidBodyBuilder::fixed(),
             Drive::Scripted(_) => RigidBodyBuilder::kinematic_position_based(),
-            Drive::Free { .. } => RigidBodyBuilder::dynamic().ccd_enabled(true),
+            // What it will meet in a step is a contact from the beginning of the step on, so that it stops there and doesn't go on into the room for cloth.
+            Drive::Free { .. } => {
+                RigidBodyBuilder::dynamic().ccd_enabled(true).soft_ccd_prediction(body.surface.extent())
+            }
         };
         let builder = builder.pose(to_pose(body.now.pose)).can_sleep(false).allow_fast_rotation(true);
         let handle = self.bodies.insert(builder);

@@ -20,9 +20,10 @@
 //! was passed through all the same, with the same edits of the cloth as it was at the beginning, so that the last pass of contact sees lips that part where the blade passes between them. The flat sides of
 //! the blade push them aside as any body does. Points go in likewise: the edges that meet there sweep a slit to both sides of it. Near a blade, where the cloth is bent, no node slides.
 //!
-//! **Slits go on.** A ribbon is a little longer than the step. A line that ends at the blade is carried on by c and from there to the next edge of the mesh, the way that the blade goes against the cloth around. What is nearer than c to the lips of a cut or tear is left out, the rest joined
-//! to the nearest lip: so a slit goes on from its tip in pieces of c or more, ends one to two edges ahead of the blade, and nothing is cut beside a slit in which the blade stands while the cloth
-//! swings (Karaöz 2015 §4.3 met that, and advises shorter steps). c is [`BESIDE`] mean edges. The mesh itself is the memory of where slits end, so there is nothing to keep from step to step.
+//! **Slits go on.** A ribbon is a little longer than the step. Where a line ends at the blade within [`REACH`] mean edges ahead of the tip of a slit, that tip goes on to it and [`LEAD`] mean edges further the way that the blade goes against the cloth around,
+//! by sliding within the material ([`opening::tip`](crate::opening::tip)), when it has less than [`LEFT`] of that left: so a slit ends where the blade is and at most [`LEAD`] + [`NEAR`] mean edges and two thicknesses ahead of it. Where the blade has turned by more than 25°, the tip
+//! stays where the blade turned, and a new one goes on from there. Near the border or another slit the cloth between parts. A line elsewhere begins a slit, as far ahead of the blade. What is nearer than [`BESIDE`] mean edges to lips and not ahead of a tip is left out, so nothing is cut
+//! beside a slit in which the blade stands while the cloth swings (Karaöz 2015 §4.3 met that, and advises shorter steps). The mesh itself is the memory of where slits end, so there is nothing to keep from step to step.
 //!
 //! **Contact of blades.** On thin bodies the nearest point of one triangle is often hidden behind another. So for bodies with sharp edges, rows and impulses act only along the way from the nearest point of the whole body, of what meets a node in a step the first comes first, edges within a plane are left out,
 //! and lips may pass by at a hundredth of the thickness.
@@ -33,8 +34,8 @@
 //! triangle that is hit, at the place of the hit, and opens what is nearest to the motion; here the slit is the blade's way itself.
 //!
 //! Limits: no measured R is known as force per length, so values are estimates. A sharp edge cuts as a whole: if F ≥ R at one
-//! of the faces that it sweeps, then at all. A slit that turns is off by what it was ahead. Where patches overlap in the material, see [`opening::cut`](crate::opening::cut). Steps in which a blade would go further than half a mean edge are divided, into 32 parts at most; a faster blade may catch lips. All triangles of a blade are asked for each
-//! place that is near, so it should have hundreds at most. Seldom, a lip that trembles is passed by a sharp edge and a face or two hang on it for some steps (none in the scenes; in one of eleven runs of the laws in `tests/blade.rs`, where the slit was half an edge off from there on).
+//! of the faces that it sweeps, then at all. A slit that turns is off by what it was ahead of the blade at the turn. Where patches overlap in the material, see [`opening::cut`](crate::opening::cut). Steps in which a blade would go further than half a mean edge are divided, into 32 parts at most; a faster blade may catch lips. All triangles of a blade are asked for each
+//! place that is near, so it should have hundreds at most. A blade that is moved across its own plane, with its flat side first, is up to 0.7 edges behind its slit (measured at 76°).
 
 use super::field::{Field, Pair};
 use super::{Contacts, Memory, distance};
@@ -44,7 +45,8 @@ use crate::fabric::Fabric;
 use crate::math::{Vec2, Vec3};
 use crate::opening::cut::straighten;
 use crate::opening::nearest_on_line;
-use ripstop_mesh::{CornerId, EdgeId, FaceId, NodeId, barycentric};
+use crate::opening::tip::Tip;
+use ripstop_mesh::{CornerId, EdgeId, FaceId, NodeId};
 
 /// How cloth resists blades.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,10 +71,33 @@ pub struct Stroke {
     pub body: u32,
     /// Line on the material [m].
     pub path: Vec<Vec2>,
+    /// The tip that goes on along the line, if a slit goes on.
+    pub tip: Option<NodeId>,
+    /// Which ends of the line are at the blade: a tip is to be just there.
+    pub at_blade: [bool; 2],
 }
 
-/// Nearer than so many mean edges to the lips of a slit nothing is cut, and so far slits go ahead of the blade. Measured: with half of that, lips that tremble catch the blade.
+/// Nearer than so many mean edges to the lips of a slit nothing is cut but from its tip on.
 pub const BESIDE: f64 = 1.0;
+
+/// A slit goes so many mean edges ahead of where a blade can come, and at most by [`NEAR`] and two thicknesses more ahead of the blade. With less, thick blades strain stiff cloth at the tip until it tears by load (`karaoz/sword`
+/// does up to 0.3, and again from 0.45 on).
+pub const LEAD: f64 = 0.35;
+
+/// A tip goes on when it has less than this share of [`LEAD`] left: moved in every step it would cost more and gain nothing.
+const LEFT: f64 = 0.7;
+
+/// A tip further than so many mean edges from where the blade goes is another one's.
+const REACH: f64 = 0.9;
+
+/// A slit goes round a corner where the blade goes at an angle of this cosine to it (25°); below that its last edge turns, by half of it at a time.
+const CORNER: f64 = 0.906;
+
+/// No corner is nearer than so many mean edges to the node of the lips behind it.
+const BEHIND: f64 = 0.35;
+
+/// Where a border or another slit is nearer than so many mean edges ahead of a tip, the cloth between them parts.
+const LAST: f64 = 0.35;
 
 /// Most pieces of time that a ribbon is divided into.
 const MOST_PIECES: f64 = 64.0;
@@ -213,7 +238,7 @@ impl Contacts {
             return Vec::new();
         }
         let mean = cloth.mean_edge();
-        let limits = Limits { mean, near: 2.0 * settings.fitting(cloth) + NEAR * mean, lead: BESIDE * mean };
+        let limits = Limits { mean, near: 2.0 * settings.fitting(cloth) + NEAR * mean, lead: LEAD * mean };
         let mut strokes = Vec::new();
         let mut lips = None;
         for (b, body) in bodies.iter().enumerate().filter(|(_, body)| body.ties.is_empty()) {
@@ -229,13 +254,64 @@ impl Contacts {
                 continue;
             }
             let lips = lips.get_or_insert_with(|| Lips::of(cloth));
-            for line in join(found, JOINED * mean) {
-                let paths = lips.leave(&line.carried_on(cloth, limits), limits);
-                strokes.extend(paths.into_iter().map(|path| Stroke { body: b as u32, path }));
+            for mut line in join(found, JOINED * mean) {
+                line.points = straighten(&line.points, 1e-3 * mean);
+                for side in [0, 1].into_iter().filter(|&side| line.end[side] == End::Blade) {
+                    strokes.extend(lips.go_on(&line, side, cloth, b as u32, limits));
+                }
+                let line = line.carried_on(limits);
+                for path in lips.leave(&line, limits) {
+                    let ends = [0, 1].map(|side| {
+                        let (own, of) = if side == 0 {
+                            (path.first(), line.points.first())
+                        } else {
+                            (path.last(), line.points.last())
+                        };
+                        line.end[side] == End::Blade && own == of
+                    });
+                    strokes.push(Stroke { body: b as u32, path, tip: None, at_blade: ends });
+                }
             }
         }
         strokes
     }
+
+    /// The triangles of a body near a place [m] in the world: as it is, and as it was when the step began.
+    pub fn triangles_near(&self, bodies: &Bodies, body: usize, place: Vec3, reach: f64) -> [Vec<[Vec3; 3]>; 2] {
+        let Some(surface) = bodies.get(body).map(|body| &body.surface) else { return Default::default() };
+        [bodies.pose(body), bodies.pose_before(body)].map(|pose| {
+            let all = surface.triangles.iter().map(|t| t.map(|p| pose.apply(surface.points[p as usize])));
+            let near = |t: &[Vec3; 3]| distance::point_triangle(place, *t).of(*t).distance(place) < reach;
+            all.filter(near).collect()
+        })
+    }
+}
+
+/// True if a triangle and a tetrahedron, which may be flat, have a point in common: no plane along their faces, nor one along an edge of each, is between them.
+pub fn meets(tetrahedron: [Vec3; 4], triangle: [Vec3; 3]) -> bool {
+    let [a, b, c, d] = tetrahedron;
+    let (low, high) = (a.min(b).min(c).min(d), a.max(b).max(c).max(d));
+    let (least, most) = (triangle[0].min(triangle[1]).min(triangle[2]), triangle[0].max(triangle[1]).max(triangle[2]));
+    if least.cmpgt(high).any() || most.cmplt(low).any() {
+        return false;
+    }
+    let parts = |axis: Vec3| {
+        let span = |points: &[Vec3]| {
+            let at = points.iter().map(|p| (*p - a).dot(axis));
+            at.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), at| (low.min(at), high.max(at)))
+        };
+        let (own, other) = (span(&tetrahedron), span(&triangle));
+        own.1 < other.0 || other.1 < own.0
+    };
+    let sides = [triangle[1] - triangle[0], triangle[2] - triangle[1], triangle[0] - triangle[2]];
+    let edges = [b - a, c - a, d - a, c - b, d - b, d - c];
+    let faces =
+        [edges[0].cross(edges[1]), edges[0].cross(edges[2]), edges[1].cross(edges[2]), edges[3].cross(edges[4])];
+    let crossed = edges.iter().flat_map(|e| sides.map(|side| e.cross(side)));
+    // Within the plane of a flat one.
+    let within =
+        sides.map(|side| side.cross(sides[0].cross(sides[1]))).into_iter().chain(edges.map(|e| e.cross(faces[0])));
+    !faces.into_iter().chain([sides[0].cross(sides[1])]).chain(crossed).chain(within).any(parts)
 }
 
 impl Field {
@@ -453,7 +529,7 @@ struct Limits {
     mean: f64,
     /// How far from the tip of its slit a blade may come.
     near: f64,
-    /// How far a slit goes on from there, and to the next edge.
+    /// How far a slit goes on from there.
     lead: f64,
 }
 
@@ -500,22 +576,28 @@ fn join(mut left: Vec<Stretch>, near: f64) -> Vec<Line> {
 }
 
 impl Line {
-    /// The line straightened, carried on ahead of the blade and out of the cloth.
-    fn carried_on(mut self, cloth: &Cloth, limits: Limits) -> Self {
-        self.points = straighten(&self.points, 1e-3 * limits.mean);
-        for side in 0..2 {
-            let last = self.points.len() - 1;
-            let (end, before) = if side == 0 {
-                (self.points[0], self.points[1.min(last)])
-            } else {
-                (self.points[last], self.points[last.saturating_sub(1)])
-            };
-            let ahead = if self.end[side] == End::Blade { self.ahead[side] } else { end - before };
-            let Some(ahead) = ahead.try_normalize().or_else(|| (end - before).try_normalize()) else { continue };
-            let further = match self.end[side] {
+    /// An end, and which way the line goes there.
+    fn outward(&self, side: usize) -> Option<(Vec2, Vec2)> {
+        let last = self.points.len() - 1;
+        let (end, before) = if side == 0 {
+            (self.points[0], self.points[1.min(last)])
+        } else {
+            (self.points[last], self.points[last.saturating_sub(1)])
+        };
+        let own = (end - before).try_normalize();
+        let ahead = if self.end[side] == End::Blade { self.ahead[side].try_normalize().or(own) } else { own };
+        Some((end, ahead?))
+    }
+
+    /// The line carried on ahead of the blade and out of the cloth.
+    fn carried_on(mut self, limits: Limits) -> Self {
+        let ends = [0, 1].map(|side| (self.end[side], self.outward(side)));
+        for (side, (end, outward)) in ends.into_iter().enumerate() {
+            let Some((from, ahead)) = outward else { continue };
+            let further = match end {
                 End::Side => continue,
-                End::Border => end + ahead * (BESIDE * limits.mean),
-                End::Blade => to_next_edge(cloth, end + ahead * limits.lead, ahead, limits),
+                End::Border => from + ahead * (BESIDE * limits.mean),
+                End::Blade => from + ahead * limits.lead,
             };
             if side == 0 {
                 self.points.insert(0, further);
@@ -528,43 +610,47 @@ impl Line {
     }
 }
 
-/// Where a line that goes on from `p` leaves the face that `p` is in; some way beyond if the cloth ends there.
-fn to_next_edge(cloth: &Cloth, p: Vec2, ahead: Vec2, limits: Limits) -> Vec2 {
-    let mesh = &cloth.mesh;
-    let inside = |f: &FaceId| barycentric(mesh.face_uv(*f), p).is_some_and(|w| w.into_iter().all(|w| w >= 0.0));
-    let Some(face) = mesh.faces().find(inside) else { return p };
-    let (uv, corners) = (mesh.face_uv(face), face.corners());
-    let mut out = (f64::INFINITY, false);
-    for k in 0..3 {
-        let (a, side) = (uv[k], uv[(k + 1) % 3] - uv[k]);
-        // p + s·ahead on the line of the side; it is left where it goes outward.
-        let (height, climb) = (side.perp_dot(p - a), side.perp_dot(ahead));
-        let s = -height / climb;
-        if climb < 0.0 && s < out.0 {
-            out = (s, mesh.twin(corners[k]).is_none());
-        }
-    }
-    match out {
-        (s, _) if !s.is_finite() => p,
-        (s, true) => p + ahead * (s + BESIDE * limits.mean),
-        (s, false) => p + ahead * s,
-    }
+/// The lips of all cuts and tears, and where they meet.
+struct Lips {
+    edges: Vec<[Vec2; 2]>,
+    tips: Vec<Tip>,
 }
-
-/// The lips of all cuts and tears.
-struct Lips(Vec<[Vec2; 2]>);
 
 impl Lips {
     fn of(cloth: &Cloth) -> Self {
         let mesh = &cloth.mesh;
         let ends = |e: EdgeId| [mesh.edge_corner(e), mesh.edge_corner(e).next()].map(|c| mesh.uv(c));
-        Self(mesh.edges().filter(|&e| cloth.torn[e]).map(ends).collect())
+        Self { edges: mesh.edges().filter(|&e| cloth.torn[e]).map(ends).collect(), tips: Tip::all(cloth) }
+    }
+
+    /// The way from a tip to where the blade is at an end of a line, and ahead of it.
+    fn go_on(&self, line: &Line, side: usize, cloth: &Cloth, body: u32, limits: Limits) -> Option<Stroke> {
+        let (end, ahead) = line.outward(side)?;
+        let (mean, goal) = (limits.mean, end + ahead * limits.lead);
+        let before_it = |tip: &&Tip| goal.distance(tip.at) < REACH * mean && (goal - tip.at).dot(tip.along()) >= 0.0;
+        let tip =
+            self.tips.iter().filter(before_it).min_by(|a, b| a.at.distance(goal).total_cmp(&b.at.distance(goal)))?;
+        if (goal - tip.at).dot(ahead) < (1.0 - LEFT) * limits.lead {
+            return None;
+        }
+        let stroke = |path, tip, at_blade| Some(Stroke { body, path, tip, at_blade: [false, at_blade] });
+        if let Some(out) = leaves(cloth, tip, goal + ahead * (LAST * mean)) {
+            return stroke(vec![tip.at, out], None, false);
+        }
+        let (along, length) = (tip.along().normalize_or_zero(), tip.along().length());
+        let corner = (end - tip.back).dot(along);
+        if ahead.dot(along) < CORNER && corner.min(length) > BEHIND * mean {
+            return stroke(vec![tip.at, tip.back + along * corner.min(length), goal], Some(tip.node), true);
+        }
+        // The way of a blade in cloth that trembles is known to some degrees.
+        let goal = end + (ahead + along).normalize_or_zero() * limits.lead;
+        stroke(vec![tip.at, goal], Some(tip.node), true)
     }
 
     /// The point of a lip that is nearest to `p`.
     fn nearest(&self, p: Vec2) -> Option<Vec2> {
         let foot = |[a, b]: &[Vec2; 2]| nearest_on_line(p, *a, *b);
-        self.0.iter().map(foot).min_by(|a, b| a.distance(p).total_cmp(&b.distance(p)))
+        self.edges.iter().map(foot).min_by(|a, b| a.distance(p).total_cmp(&b.distance(p)))
     }
 
     /// The parts of a line that are not beside a lip, each joined to the lip where it was.
@@ -579,13 +665,14 @@ impl Lips {
                 whole.push(lip);
             }
             let length: f64 = whole.windows(2).map(|ends| ends[0].distance(ends[1])).sum();
-            if length > 0.5 * beside {
+            if length > 0.5 * limits.lead {
                 paths.push(whole);
             }
         };
         for ends in line.points.windows(2) {
             let (a, b) = (ends[0], ends[1]);
-            let mut spans: Vec<(f64, f64)> = self.0.iter().filter_map(|&lip| near_span(a, b, lip, beside)).collect();
+            let mut spans: Vec<(f64, f64)> =
+                self.edges.iter().filter_map(|&lip| near_span(a, b, lip, beside)).collect();
             spans.sort_by(|x, y| x.0.total_cmp(&y.0));
             let mut at = 0.0;
             for (from, to) in spans.into_iter().chain([(1.0, 1.0)]) {
@@ -617,6 +704,21 @@ impl Lips {
         }
         paths
     }
+}
+
+/// A little beyond the first place at which the way from a tip to `goal` passes the border or another lip.
+fn leaves(cloth: &Cloth, tip: &Tip, goal: Vec2) -> Option<Vec2> {
+    let mesh = &cloth.mesh;
+    let way = goal - tip.at;
+    let passed = |c: CornerId| {
+        let (p, side) = (mesh.uv(c) - tip.at, mesh.uv(c.next()) - mesh.uv(c));
+        let across = way.perp_dot(side);
+        let (s, t) = (p.perp_dot(side) / across, p.perp_dot(way) / across);
+        (s > 0.0 && s <= 1.0 && (0.0..=1.0).contains(&t)).then_some(s)
+    };
+    let others = mesh.border_edges().filter(|e| !tip.lips.contains(e)).map(|e| mesh.edge_corner(e));
+    let first = others.filter_map(passed).min_by(f64::total_cmp)?;
+    Some(tip.at + way * (first + LAST))
 }
 
 /// From where to where, of 0 … 1, the way from `a` to `b` is nearer than `beside` [m] to a lip.

@@ -124,6 +124,11 @@ pub fn triangles_cross(first: [Vec3; 3], second: [Vec3; 3], touching: f64) -> bo
     triangles_crossing(first, second, touching).is_some()
 }
 
+/// Whether two triangles cross, of which one corner may be the same node, [`TOUCHING`] apart.
+pub(super) fn corners_cross(first: [Vec3; 3], second: [Vec3; 3], shared: Option<[usize; 2]>) -> bool {
+    common(&Plane::new(first), &Plane::new(second), shared, TOUCHING).is_some()
+}
+
 /// Whether an edge crosses a triangle: through its inside, not along or beside it.
 pub fn edge_crosses([p, q]: [Vec3; 2], triangle: [Vec3; 3], touching: f64) -> bool {
     let plane = Plane::new(triangle);

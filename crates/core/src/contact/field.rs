@@ -268,14 +268,13 @@ impl Field {
         out.extend_from_slice(cloth);
     }
 
-    /// Begins a step of `h` [s], after the last one: sets where all points would be at its end if they went on as they move now.
-    pub fn foresee(&mut self, v: &[Vec3], bodies: &Bodies, h: f64) {
+    /// Begins a step of `h` [s], after the last one: sets where all points would be at its end if they went on as they move now. `speed` is the velocity [m/s] of a body
+    /// at a place [m].
+    pub fn foresee(&mut self, v: &[Vec3], speed: impl Fn(usize, Vec3) -> Vec3, h: f64) {
         (self.clock, self.h) = (self.clock + self.h, h);
         let Self { start, now, body_of, body_points, .. } = self;
         now.clear();
-        now.extend(
-            start[..*body_points].iter().zip(&*body_of).map(|(x, &b)| *x + bodies.velocity_at(b as usize, *x) * h),
-        );
+        now.extend(start[..*body_points].iter().zip(&*body_of).map(|(x, &b)| *x + speed(b as usize, *x) * h));
         now.extend(start[*body_points..].iter().zip(v).map(|(x, v)| *x + *v * h));
     }
 
@@ -645,7 +644,7 @@ mod tests {
                 *v = sway + wild(n as u64) * own;
             }
             Field::place(&mut field.start, &cloth.x, &bodies, false);
-            field.foresee(&cloth.v, &bodies, h);
+            field.foresee(&cloth.v, |b, x| bodies.velocity_at(b, x), h);
             for other in [false, true] {
                 if other {
                     // Some end elsewhere than was foreseen.

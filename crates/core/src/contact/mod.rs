@@ -27,6 +27,7 @@ pub mod crossing;
 pub mod distance;
 mod field;
 mod flat;
+mod part;
 mod resolve;
 pub mod row;
 pub mod tree;
@@ -200,23 +201,11 @@ impl Contacts {
     }
 
     /// Follows edits of the cloth: what is near what is looked for anew. Nodes that have just parted lie at the same place, where neither is on any side of the
-    /// other; each steps back into its own faces by a little, so that lips begin beside each other.
-    pub fn follow(&mut self, cloth: &mut Cloth, log: &[Change]) {
+    /// other; each [steps back](part) into its own faces by a little, so that lips begin beside each other. Bodies are where they are, or where they were at the beginning of the step.
+    pub fn follow(&mut self, cloth: &mut Cloth, bodies: (&Bodies, bool), log: &[Change]) {
         self.linked = false;
-        if self.settings.is_none_or(|settings| !settings.on_itself && self.cutting.is_none()) {
-            return;
-        }
-        for change in log {
-            let Change::NodeSplit { node, copy } = *change else { continue };
-            for n in [node, copy] {
-                if cloth.is_held(n) {
-                    continue;
-                }
-                let (mesh, x) = (&cloth.mesh, &cloth.x);
-                let rim = mesh.fan(n).map(|c| (x[mesh.node(c.next())] + x[mesh.node(c.prev())]) * 0.5 - x[n]);
-                let back = rim.map(Vec3::normalize_or_zero).sum::<Vec3>().normalize_or_zero();
-                cloth.x[n] += back * (STEP_BACK * self.thickness);
-            }
+        if self.settings.is_some_and(|settings| settings.on_itself || self.cutting.is_some()) {
+            part::step_back(cloth, bodies, log, self.thickness);
         }
     }
 
@@ -227,18 +216,23 @@ impl Contacts {
     }
 
     /// Looks for contacts at the beginning of a step of `h` [s]: what is near, and what would meet if everything went on as it moves now.
-    pub fn find(&mut self, cloth: &Cloth, bodies: &Bodies, h: f64) {
+    ///
+    /// Bodies that meet each other in the step, as one that falls on a floor, are taken to go the way that is left to them: cloth that is pushed along by one which seems to go through the floor
+    /// is thrown about.
+    pub fn find(&mut self, cloth: &Cloth, bodies: &mut Bodies, h: f64) {
         self.report = Report::default();
         if !self.is_on() && bodies.is_empty() {
             return;
         }
         self.start.clear();
         self.start.extend_from_slice(&cloth.x);
+        let foreseen = bodies.foresee(h);
+        let bodies = &*bodies;
         self.bodies.clear();
-        self.bodies.extend((0..bodies.len()).map(|b| {
+        self.bodies.extend(foreseen.into_iter().enumerate().map(|(b, foreseen)| {
             let (lightness, ease) = bodies.inertia(b);
-            let (velocity, spin) = (bodies.velocity(b), bodies.spin(b));
-            Twist { velocity, spin, lightness, ease, ..Twist::default() }
+            let (velocity, spin) = (bodies.velocity(b) + foreseen.0, bodies.spin(b) + foreseen.1);
+            Twist { velocity, spin, lightness, ease, foreseen, ..Twist::default() }
         }));
         self.rows.clear();
         self.keys.clear();
@@ -250,7 +244,8 @@ impl Contacts {
                 self.linked = true;
             }
             Field::place(&mut self.field.start, &cloth.x, bodies, false);
-            self.field.foresee(&cloth.v, bodies, h);
+            let twists = &self.bodies;
+            self.field.foresee(&cloth.v, |b, x| twists[b].speed(x - bodies.middle(b)), h);
             self.field.list(2.0 * self.thickness, self.slack());
             self.press(cloth);
             self.make_rows(cloth, bodies, settings);
@@ -366,17 +361,16 @@ impl Contacts {
         }
         let known = memory.binary_search_by(|known| known.pair.cmp(&pair));
         row.before = known.map_or((0.0, Vec3::ZERO), |at| (memory[at].push, memory[at].drag));
-        // Without free bodies nothing presses harder than the cloth itself.
-        let pressed = || twists.iter().any(|twist| twist.lightness > 0.0);
-        if let Some(twist) = twists.get(row.body as usize).filter(|_| pressed()) {
+        // Without free bodies nothing presses harder than the cloth itself. With one all bodies are pressed on, that which it falls on too.
+        let heaviest = twists.iter().map(|twist| twist.lightness).filter(|w| *w > 0.0).fold(f64::INFINITY, f64::min);
+        if let Some(twist) = twists.get(row.body as usize).filter(|_| heaviest.is_finite()) {
             // As stiff as its load needs, of which a quarter of the thickness gives way: what a heavy body presses on a floor would go through it otherwise.
             row.stiffness = row.stiffness.max(4.0 * row.before.0 / *thickness);
-            if twist.lightness > 0.0 {
-                // From the start as stiff as the cloth around the place: by so much that a body can rest on it, or by what an edge stretched by a quarter would pull.
-                let rest = 20.0 / (twist.lightness * *thickness);
-                let cloth = 0.25 * settings.stiffness * self.edge / *thickness;
-                row.stiffness = row.stiffness.max(rest.min(cloth));
-            }
+            // From the start as stiff as the cloth around the place: by so much that a body can rest on it, or by what an edge stretched by a quarter would pull.
+            let lightness = if twist.lightness > 0.0 { twist.lightness } else { heaviest };
+            let rest = 20.0 / (lightness * *thickness);
+            let cloth = 0.25 * settings.stiffness * self.edge / *thickness;
+            row.stiffness = row.stiffness.max(rest.min(cloth));
         }
         // What is pressed is pushed back as hard as before, and thickness that is missing at the start is made up for slowly.
         let slowly = 0.02 * *thickness;
@@ -468,7 +462,7 @@ impl Contacts {
     /// Ends the motion of all integrators: bodies get the velocities that the cloth has given them, and contacts remember their forces.
     pub fn release(&mut self, bodies: &mut Bodies) {
         for (b, twist) in self.bodies.iter().enumerate().filter(|(_, twist)| twist.lightness > 0.0) {
-            bodies.set_velocity(b, twist.velocity, twist.spin);
+            bodies.set_velocity(b, twist.velocity - twist.foreseen.0, twist.spin - twist.foreseen.1);
         }
         self.memory.clear();
         for (&pair, row) in self.keys.iter().zip(&self.rows) {
@@ -496,9 +490,6 @@ impl Contacts {
         self.resolver.run(&mut self.field, cloth, bodies, sizes, h, &mut self.report);
     }
 }
-
-/// Share of the thickness by which lips of a fresh tear step back from each other.
-const STEP_BACK: f64 = 0.05;
 
 /// Where two things are near, or will meet.
 struct Place {

@@ -6,7 +6,7 @@
 //! 2. zones, after `IMPULSES` rounds: all that hit each other move as one rigid thing, with the momentum and spin they have together, or with what can't be moved if that is
 //!    among them. Things of a rigid zone keep their distances, so they don't meet; what they meet next joins the zone. There is an end to it, at the latest when all is one zone.
 //!
-//! Velocities change by what positions do, over the step.
+//! Velocities change by what positions do, over the step; that of a body to no more than its mean over the step, in the direction of the change.
 //!
 //! Two things are kept apart by a tenth of the thickness (a hundredth by [blades](super::blade)), or by half of what they had at the beginning. Pairs nearer than a nanometre at the beginning, as the lips of a fresh tear are, may not come nearer along the line between their triangles.
 //!
@@ -115,7 +115,13 @@ impl Resolver {
             }
             let turned = turn_vector(bodies.pose(b).turn * end.turn.conjugate());
             let (velocity, spin) = (bodies.velocity(b), bodies.spin(b));
-            bodies.set_velocity(b, velocity + (bodies.middle(b) - middle) / h, spin + turned / h);
+            let by = (bodies.middle(b) - middle) / h;
+            // Another body may have stopped it at the end of its way: sent back on that way it is not to go on backwards.
+            let (along, pose) = (by.normalize_or_zero(), bodies.pose(b));
+            let mean = (bodies.middle(b) - bodies.pose_before(b).apply(pose.local(bodies.middle(b)))) / h;
+            let most = velocity.dot(along).max(mean.dot(along));
+            let over = ((velocity + by).dot(along) - most).max(0.0);
+            bodies.set_velocity(b, velocity + by - along * over, spin + turned / h);
         }
     }
 
@@ -330,15 +336,20 @@ impl Resolver {
 pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) -> Option<f64> {
     let from = corners.map(|p| field.start[p as usize]);
     let to = corners.map(|p| field.now[p as usize]);
-    let gone: [Vec3; 4] = std::array::from_fn(|k| to[k] - from[k]);
-    let mean = (gone[0] + gone[1] + gone[2] + gone[3]) * 0.25;
-    let far = gone.map(|u| (u - mean).length());
     if apart < TOUCHING {
         // No distance that could be kept: only nearer they must not come.
         let (weights, _) = nearest(pair, from);
-        let nearer = -(0..4).map(|k| gone[k] * weights[k]).sum::<Vec3>().dot(field.beside(pair)?);
+        let nearer = -(0..4).map(|k| (to[k] - from[k]) * weights[k]).sum::<Vec3>().dot(field.beside(pair)?);
         return (nearer > TOUCHING).then_some(0.0);
     }
+    meet_on_way(pair, from, to, apart, gap)
+}
+
+/// When the corners of a pair that is `apart` [m] at the beginning come nearer than `gap` [m], or than half of what they were, on their straight ways.
+pub fn meet_on_way(pair: Pair, from: [Vec3; 4], to: [Vec3; 4], apart: f64, gap: f64) -> Option<f64> {
+    let gone: [Vec3; 4] = std::array::from_fn(|k| to[k] - from[k]);
+    let mean = (gone[0] + gone[1] + gone[2] + gone[3]) * 0.25;
+    let far = gone.map(|u| (u - mean).length());
     let gap = gap.min(0.5 * apart);
     let nearer = match pair {
         Pair::PointFace(..) => far[0] + far[1].max(far[2]).max(far[3]),

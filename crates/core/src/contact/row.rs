@@ -130,6 +130,8 @@ pub struct Twist {
     pub lightness: f64,
     /// Inverse of its inertia [1/(kg·m²)].
     pub ease: Mat3,
+    /// What of its velocity and spin is foreseen to come from other bodies that it touches [m/s, rad/s].
+    pub foreseen: (Vec3, Vec3),
     /// Displacement of its middle since the beginning of the step [m].
     pub moved: Vec3,
     /// Turn since then [rad].
@@ -137,8 +139,9 @@ pub struct Twist {
 }
 
 impl Twist {
+    /// Velocity of a place [m/s].
     #[inline(always)]
-    fn speed(&self, arm: Vec3) -> Vec3 {
+    pub fn speed(&self, arm: Vec3) -> Vec3 {
         self.velocity + self.spin.cross(arm)
     }
 
@@ -225,7 +228,8 @@ pub fn begin(rows: &mut [Row], bodies: &[Twist], inverse_mass: &[f64], displaced
     }
 }
 
-/// Goes over all rows up to `sweeps` times, until nothing moves by more than `enough` [m]; what is too near by up to `allowed` thicknesses is left to be.
+/// Goes over all rows up to `sweeps` times, until nothing moves by more than `enough` [m]; what is too near by up to the share `allowed` of the thickness, or of the distance if
+/// that is less, is left to be.
 pub fn relax(
     rows: &mut [Row],
     bodies: &mut [Twist],
@@ -265,7 +269,9 @@ fn relax_row(
         row.drag += change;
         change
     } else {
-        let c = row.gap + row.normal.dot(r) + allowed * row.thickness;
+        // Of what is pressed already half of what is left, or it could go through within what is allowed.
+        let room = if row.gap < 0.0 { row.thickness.min(row.distance) } else { row.thickness };
+        let c = row.gap + row.normal.dot(r) + allowed * room;
         if row.ease.0 <= 0.0 || (c >= 0.0 && row.push == 0.0) {
             return 0.0;
         }

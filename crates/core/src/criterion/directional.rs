@@ -97,6 +97,13 @@ impl Strengths {
         Ok(Self { rows: table.iter().map(row).collect(), least })
     }
 
+    /// The same times a factor.
+    pub fn stronger(mut self, factor: f64) -> Self {
+        self.rows.iter_mut().for_each(|row| row.2 *= factor);
+        self.least *= factor;
+        self
+    }
+
     /// The least of all directions [N/m].
     pub fn least(&self) -> f64 {
         self.least

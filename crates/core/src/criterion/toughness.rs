@@ -81,6 +81,14 @@ impl Toughness {
         Ok(Self { strengths: strength.by_tear(), energies, length, broad, edge: cloth.mean_edge() })
     }
 
+    /// The same of cloth that is stronger and tougher by a factor: ℓ stays.
+    pub fn stronger(mut self, factor: f64) -> Self {
+        self.strengths = self.strengths.stronger(factor);
+        let Energies { weft, warp, grid } = self.energies;
+        self.energies = Energies { weft: weft * factor, warp: warp * factor, grid };
+        self
+    }
+
     /// G_c of a tear from `at` over `way` [m] of material: what its yarns cost per length [N].
     fn cost(&self, at: Vec2, way: Vec2) -> f64 {
         let length = way.length();

@@ -12,6 +12,7 @@ mod path;
 mod plane;
 mod snap;
 mod through;
+pub mod tip;
 
 pub use cut::{FINEST, cut, cut_around, trace};
 pub use halve::Halve;

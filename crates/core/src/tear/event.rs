@@ -3,6 +3,7 @@
 use super::Request;
 use crate::cloth::Cloth;
 use crate::math::{Vec2, Vec3, atan2};
+use crate::opening::tip::Tip;
 use ripstop_mesh::{Change, EdgeId, NodeId};
 
 /// Why an edge opened.
@@ -40,7 +41,7 @@ pub enum SeamReason {
     Unpick,
 }
 
-/// One edge that opened. Events count changes of the mesh, not requests.
+/// One edge that opened, or what a slit has become longer by at its tip. Events count changes of the mesh, not requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
     /// When [s]: the end of the step, or the instant within it.
@@ -97,6 +98,58 @@ fn place(cloth: &Cloth, log: &[Change], n: NodeId) -> Vec3 {
     made.unwrap_or_default()
 }
 
+/// Adds an event for what a slit has become longer by since its tip was at `was`, in the material and in the world [m]. Where the edge at the tip opened in this step, its event, one of those from
+/// `first` on, tells of it as it is now.
+pub(crate) fn follow_tip(
+    cloth: &Cloth,
+    tip: &Tip,
+    was: (Vec2, Vec3),
+    cause: Cause,
+    (first, events): (usize, &mut Vec<Event>),
+) {
+    let [edge, lip] = tip.lips;
+    let own = events[first..].iter_mut().find(|event| tip.lips.contains(&event.edge) || tip.lips.contains(&event.lip));
+    let ends = cloth.mesh.edge_nodes(edge);
+    let behind = ends.into_iter().find(|&n| n != tip.node).unwrap_or(tip.node);
+    let (from, x) = if own.is_some() { (tip.back, cloth.x[behind]) } else { was };
+    let (along, world) = (tip.at - from, cloth.x[tip.node] - x);
+    if own.is_none() && along.dot(tip.along()) <= 0.0 {
+        return;
+    }
+    let event = Event {
+        time: 0.0,
+        step: 0,
+        edge,
+        lip,
+        node: tip.node,
+        uv: (tip.at + from) * 0.5,
+        place: (cloth.x[tip.node] + x) * 0.5,
+        direction: world.normalize_or_zero(),
+        angle: half_turn(along),
+        length: along.length(),
+        ratio: f64::INFINITY,
+        seam: None,
+        tip: None,
+        cause,
+    };
+    match own {
+        Some(own) => *own = event,
+        None => events.push(event),
+    }
+}
+
+/// Angle of a direction of the material from weft [rad], in [0, π).
+fn half_turn(along: Vec2) -> f64 {
+    let (angle, half_turn) = (atan2(along.y, along.x), std::f64::consts::PI);
+    if angle < 0.0 {
+        angle + half_turn
+    } else if angle >= half_turn {
+        angle - half_turn
+    } else {
+        angle
+    }
+}
+
 /// Adds an event for every edge that `log` opened. Time, step and tip are filled in by the stepper.
 pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Request, events: &mut Vec<Event>) {
     let at = |n: NodeId| place(cloth, log, n);
@@ -106,8 +159,6 @@ pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Re
         let [a, b] = [cloth.mesh.uv(c), cloth.mesh.uv(c.next())];
         let [tail, head] = cloth.mesh.edge_nodes(edge);
         let (along, world) = (b - a, at(head) - at(tail));
-        let angle = atan2(along.y, along.x);
-        let half_turn = std::f64::consts::PI;
         events.push(Event {
             time: 0.0,
             step: 0,
@@ -117,13 +168,7 @@ pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Re
             uv: (a + b) * 0.5,
             place: (at(tail) + at(head)) * 0.5,
             direction: world.normalize_or_zero(),
-            angle: if angle < 0.0 {
-                angle + half_turn
-            } else if angle >= half_turn {
-                angle - half_turn
-            } else {
-                angle
-            },
+            angle: half_turn(along),
             length: along.length(),
             ratio: request.ratio(),
             seam: cloth.seams.of(edge),

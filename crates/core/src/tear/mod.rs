@@ -1,7 +1,7 @@
 //! Tearing: fields → criterion → requests → one resolver → changes.
 
 mod coherence;
-mod event;
+pub(crate) mod event;
 mod noise;
 mod resistance;
 pub mod seam;
@@ -94,9 +94,9 @@ impl Default for Policy {
 }
 
 /// The pull of a bond over what the cloth carried there: as much would have to be overcome once more.
-const SHARE: f64 = 0.6;
+const SHARE: f64 = 0.8;
 /// The least pull of a bond, in what tearing costs per length: weaker ones would hold over too long a way.
-const LEAST_PULL: f64 = 0.5;
+const LEAST_PULL: f64 = 0.3;
 
 /// Quantities that criteria look at, measured from the state.
 #[derive(Clone, Debug, Default)]

@@ -252,7 +252,10 @@ impl Seams {
             Change::EdgeOpened { edge, .. } => {
                 self.stitches.remove(&edge);
             }
-            Change::FaceSplit { .. } | Change::NodeSplit { .. } | Change::NodeMoved { .. } => {}
+            Change::FaceSplit { .. }
+            | Change::NodeSplit { .. }
+            | Change::NodeMoved { .. }
+            | Change::EdgeFlipped { .. } => {}
         }
     }
 

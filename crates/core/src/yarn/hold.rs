@@ -48,17 +48,21 @@ impl Hold {
         self.points.iter().map(|&(c, _)| c)
     }
 
-    /// Where a point that was at `from` is at a time.
-    fn target(&self, from: Vec3, time: f64, pose: Option<Pose>) -> Vec3 {
-        match (&self.by, pose) {
-            (By::Keys(keys), _) => {
-                let key = Key::at(keys, time);
-                let (angle, arm) = (key.turn.length(), from - self.middle);
+    /// Where points are at a time, by where they were.
+    fn motion(&self, time: f64, pose: Option<Pose>) -> impl Fn(Vec3) -> Vec3 {
+        let keys = match &self.by {
+            By::Keys(keys) => Some(Key::at(keys, time)),
+            By::Body(_) => None,
+        };
+        let middle = self.middle;
+        move |from| match (keys, pose) {
+            (Some(key), _) => {
+                let (angle, arm) = (key.turn.length(), from - middle);
                 let arm = if angle > 0.0 { rotate(arm, key.turn / angle, angle) } else { arm };
-                self.middle + arm + key.shift
+                middle + arm + key.shift
             }
-            (By::Body(_), Some(pose)) => pose.apply(from),
-            (By::Body(_), None) => from,
+            (None, Some(pose)) => pose.apply(from),
+            (None, None) => from,
         }
     }
 }
@@ -159,13 +163,14 @@ impl Woven {
                 By::Body(i) if i < bodies.len() => Some(ahead(bodies, i, h)),
                 _ => None,
             };
+            let target = hold.motion(time + h, pose);
             for &(c, from) in &hold.points {
                 for (family, from) in Family::BOTH.into_iter().zip(from) {
                     if family == Family::Weft && self.kind[c] == Kind::Welded {
                         continue;
                     }
                     let p = self.particle(family, c);
-                    self.v.set(p, (hold.target(from, time + h, pose) - self.at.get(p)) / h);
+                    self.v.set(p, (target(from) - self.at.get(p)) / h);
                 }
             }
         }
@@ -184,14 +189,14 @@ impl Woven {
     /// Adds a substep's share of the loads of holds, and does to bodies what is done to them in it.
     pub(super) fn weigh(&mut self, bodies: &mut Bodies, h: f64, share: f64) {
         let mut holds = std::mem::take(&mut self.holds);
-        for hold in holds.iter_mut().filter(|hold| !hold.released) {
-            for &(c, _) in &hold.points {
-                let force = Family::BOTH.map(|family| self.pull(family, c, h)).iter().copied().sum::<Vec3>();
+        for (hold, ties) in holds.iter_mut().zip(&self.tables.ties).filter(|(hold, _)| !hold.released) {
+            for tie in ties {
+                let force = self.tied(tie, h);
                 hold.load += force * share;
                 if let By::Body(i) = hold.by
                     && i < bodies.len()
                 {
-                    let arm = self.position(Family::Warp, c) - bodies.middle(i);
+                    let arm = self.position(Family::Warp, tie.held as usize) - bodies.middle(i);
                     bodies.push(i, force * h, arm.cross(force) * h);
                 }
             }
@@ -199,21 +204,49 @@ impl Woven {
         self.holds = holds;
     }
 
-    /// What the springs of a yarn pulled a crossing with in a substep of `h` [N].
-    fn pull(&self, family: Family, c: usize, h: f64) -> Vec3 {
-        let (count, stride) = self.line(family);
-        let (yarn, along) = self.on_yarn(family, c);
-        let blocks = if family == Family::Warp { &self.tables.warps } else { &self.tables.wefts };
-        let of = |a: usize| {
-            let d = self.position(family, a + stride) - self.position(family, a);
-            let tension = match self.spec.solver {
-                Solver::Lines { .. } => blocks[yarn / GROUP].pull[self.on_yarn(family, a).1][yarn % GROUP] / (h * h),
-                Solver::Sweeps { .. } => self.springs(family).tension[a],
-            };
-            d.normalize_or_zero() * tension
+    /// What a spring pulled a held crossing with in a substep of `h` [N].
+    fn tied(&self, tie: &Tie, h: f64) -> Vec3 {
+        let (family, from) = (tie.family, tie.spring as usize);
+        let d = self.position(family, from + self.line(family).1) - self.position(family, from);
+        let tension = match self.spec.solver {
+            Solver::Lines { .. } => {
+                let blocks = if family == Family::Warp { &self.tables.warps } else { &self.tables.wefts };
+                let (yarn, along) = self.on_yarn(family, from);
+                blocks[yarn / GROUP].pull[along][yarn % GROUP] / (h * h)
+            }
+            Solver::Sweeps { .. } => self.springs(family).tension[from],
         };
-        let after = if along + 1 < count { of(c) } else { Vec3::ZERO };
-        let before = if along > 0 { of(c - stride) } else { Vec3::ZERO };
-        after - before
+        d.normalize_or_zero() * if tie.held == tie.spring { tension } else { -tension }
     }
+
+    /// Springs from what each hold holds to all else: those within a hold pull it nowhere.
+    pub(super) fn ties(&self) -> Vec<Vec<Tie>> {
+        let of = |hold: &Hold| {
+            let mut ties = Vec::new();
+            for &(c, _) in &hold.points {
+                for family in Family::BOTH {
+                    let (count, stride) = self.line(family);
+                    let along = self.on_yarn(family, c).1;
+                    let after = (along + 1 < count).then(|| (c, c + stride));
+                    let before = (along > 0).then(|| (c - stride, c - stride));
+                    for (spring, other) in after.into_iter().chain(before) {
+                        if self.held[other] != self.held[c] {
+                            ties.push(Tie { family, held: c as u32, spring: spring as u32 });
+                        }
+                    }
+                }
+            }
+            ties
+        };
+        self.holds.iter().map(of).collect()
+    }
+}
+
+/// A spring from a held crossing to one that isn't, or by another hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tie {
+    family: Family,
+    held: u32,
+    /// The crossing that it begins at.
+    spring: u32,
 }

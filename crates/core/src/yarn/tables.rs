@@ -2,6 +2,7 @@
 
 use super::collide::Near;
 use super::couple::Couple;
+use super::hold::Tie;
 use super::line::{Block, GROUP};
 use super::meet::Solid;
 use super::points::Points;
@@ -38,6 +39,8 @@ pub(super) struct Tables {
     pub wrong: Vec<u32>,
     /// Positions when the step began.
     pub start: Points,
+    /// By holds: springs that pull at them.
+    pub ties: Vec<Vec<Tie>>,
     /// Bodies as yarns meet them.
     pub solids: Vec<Solid>,
     /// What gusts multiply the wind by, for every particle.
@@ -66,6 +69,7 @@ impl Woven {
         self.follow_shears(&mut t);
         self.follow_blocks(&mut t, h, weak);
         t.order.clear();
+        t.ties = self.ties();
         (t.ready, t.fresh) = (true, true);
         self.tables = t;
     }

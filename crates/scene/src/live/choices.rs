@@ -1,18 +1,15 @@
 //! What can be chosen for a scene that is played, and what is.
 
+use super::criteria::OFFERS;
+use super::paint::Painted;
 use super::{Live, document};
 use crate::fabric;
-use crate::file::{IntegratorKind, ModelKind};
+use crate::file::IntegratorKind;
 use ripstop::Vec3;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-/// Names of criteria and openings, with what to call them.
-const CRITERIA: [(&str, &str); 3] = [
-    ("separation_tensor", "separation tensor"),
-    ("edge_strain", "strain of edges"),
-    ("directional", "stress by direction"),
-];
+/// Names of openings, with what to call them.
 const OPENINGS: [(&str, &str); 5] = [
     ("snap", "along edges"),
     ("plane", "by a plane"),
@@ -58,6 +55,8 @@ pub struct Chosen {
     pub strength: f64,
     /// Wind [m/s].
     pub wind: Vec3,
+    /// Strength map that was painted, in the place of a file's name; none if it is the scene's own.
+    pub map: Option<String>,
 }
 
 /// What can be done with a cloth.
@@ -87,6 +86,8 @@ pub struct Change {
     pub opening: Option<String>,
     /// Factor of strength.
     pub strength: Option<f64>,
+    /// Strength map, in the place of a file's name.
+    pub map: Option<String>,
 }
 
 impl Live {
@@ -94,8 +95,7 @@ impl Live {
     pub fn options(&self) -> Options {
         let woven = self.built.engine.woven().is_some();
         let choice = |(name, label): (&str, &str)| Choice { name: name.into(), label: label.into() };
-        let membrane = matches!(self.scene.model, ModelKind::Membrane { .. });
-        let criteria = CRITERIA.into_iter().filter(|(name, _)| !woven && (membrane || *name != "directional"));
+        let criteria = OFFERS.iter().filter(|offer| !woven && (offer.fits)(&self.scene));
         let document = self.document();
         let tear = document.get("tear").and_then(Value::as_table);
         let criterion = document::criterion(&document).map(|(kind, _)| kind.to_string());
@@ -104,13 +104,14 @@ impl Live {
         let own = self.scene.fabric.name.clone();
         Options {
             fabrics: if woven { Vec::new() } else { self.fabrics() },
-            criteria: criteria.map(choice).collect(),
+            criteria: criteria.map(|offer| choice((offer.name, offer.label))).collect(),
             openings,
             now: Chosen {
                 fabric: self.settings.fabric.clone().or(own),
                 opening: opening.filter(|_| criterion.is_some()),
                 strength: self.settings.strength,
                 wind: self.scene.surroundings().wind.mean(self.now()),
+                map: self.settings.map.as_ref().map(Painted::name),
                 criterion: criterion.clone(),
             },
             can: Abilities {

@@ -1,6 +1,7 @@
 //! The scene of what is played: the scene as it was read, what was chosen instead, and what was done and when. Built again from its first step
 //! it does the same, bit for bit.
 
+use super::criteria;
 use super::paint::{BLACK, Painted};
 use ripstop::{Key, Vec2, Vec3};
 use toml::{Table, Value};
@@ -78,18 +79,13 @@ pub fn criterion(scene: &Table) -> Option<(&str, &Table)> {
     kinds.iter().find_map(|(kind, table)| Some((kind.as_str(), table.as_table()?)))
 }
 
-/// Strain at which a scene's cloth tears; what it bears as force per length is divided by its stiffness [N/m].
+/// Strain at which a scene's cloth tears, by its criterion and its stiffness [N/m].
 pub fn strain_of(scene: &Table, stretch: f64) -> Option<f64> {
-    let (_, table) = criterion(scene)?;
-    if let Some(strain) = table.get("strength").and_then(number) {
-        return Some(strain);
-    }
-    let list = table.get("strengths")?.as_array()?;
-    let all: Vec<f64> = list.iter().filter_map(|row| number(row.get("strength")?)).collect();
-    Some(all.iter().sum::<f64>() / all.len().max(1) as f64 / stretch)
+    let (kind, table) = criterion(scene)?;
+    (criteria::offer(kind)?.strain)(table, stretch)
 }
 
-fn number(value: &Value) -> Option<f64> {
+pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|n| n as f64))
 }
 
@@ -97,7 +93,7 @@ fn vector(v: Vec3) -> Value {
     Value::Array(v.to_array().map(Value::Float).to_vec())
 }
 
-fn table(rows: impl IntoIterator<Item = (&'static str, Value)>) -> Table {
+pub(super) fn table(rows: impl IntoIterator<Item = (&'static str, Value)>) -> Table {
     rows.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
@@ -128,20 +124,13 @@ pub fn choose(scene: &mut Table, settings: &Settings, stretch: f64, breaking: Op
     if let Some(fabric) = &settings.fabric {
         scene.insert("fabric".into(), Value::Table(table([("name", Value::String(fabric.clone()))])));
     }
-    if let Some(kind) = &settings.criterion
-        && criterion(scene).is_none_or(|(now, _)| now != kind)
+    if let Some(offer) = settings.criterion.as_deref().and_then(criteria::offer)
+        && criterion(scene).is_none_or(|(now, _)| now != offer.name)
     {
         let strain = strain_of(scene, stretch).unwrap_or(USUAL_STRAIN);
-        let rows = if kind == "directional" {
-            let row = |angle: f64| {
-                Value::Table(table([("angle", Value::Float(angle)), ("strength", Value::Float(strain * stretch))]))
-            };
-            ("strengths", Value::Array(vec![row(0.0), row(90.0)]))
-        } else {
-            ("strength", Value::Float(strain))
-        };
-        let chosen = Value::Table(table([rows]));
-        inner(scene, "tear").insert("criterion".into(), Value::Table([(kind.clone(), chosen)].into_iter().collect()));
+        let chosen = Value::Table((offer.table)(strain, stretch));
+        let kinds = [(offer.name.to_string(), chosen)].into_iter().collect();
+        inner(scene, "tear").insert("criterion".into(), Value::Table(kinds));
     }
     if criterion(scene).is_none() {
         return;
@@ -155,16 +144,10 @@ pub fn choose(scene: &mut Table, settings: &Settings, stretch: f64, breaking: Op
         tear.insert("map".into(), Value::Table(table(rows)));
     }
     if settings.strength != 1.0 {
-        let kinds = inner(tear, "criterion").iter_mut().filter_map(|(_, kind)| kind.as_table_mut());
-        let scale = |table: &mut Table| {
-            if let Some(value) = table.get_mut("strength") {
-                *value = Value::Float(number(value).unwrap_or(f64::NAN) * settings.strength);
+        for (kind, table) in inner(tear, "criterion").iter_mut() {
+            if let (Some(offer), Some(table)) = (criteria::offer(kind), table.as_table_mut()) {
+                offer.strengthen(table, settings.strength);
             }
-        };
-        for kind in kinds {
-            scale(kind);
-            let rows = kind.get_mut("strengths").and_then(Value::as_array_mut).into_iter().flatten();
-            rows.filter_map(Value::as_table_mut).for_each(scale);
         }
     }
 }

@@ -7,6 +7,7 @@
 //! [`Live::rewind`] builds the scene anew with what had been done by then, and goes on from a snapshot.
 
 mod choices;
+mod criteria;
 pub mod document;
 mod drawn;
 mod paint;
@@ -26,7 +27,7 @@ use crate::inline;
 use crate::load::Built;
 use crate::variant::{Part, Parts};
 use document::{Actions, Grabbed, Settings};
-use paint::Painted;
+use paint::{BLACK, Painted};
 use ripstop::{Grip, Key, Vec2, Vec3, Watch, opening};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -79,6 +80,8 @@ pub struct Live {
     frame: Option<(u64, Frame)>,
     drawn: Drawn,
     strain: f64,
+    /// Corners of the material [m].
+    bounds: (Vec2, Vec2),
     /// Strain at which the yarns of the scene as it was read break.
     breaking: Option<f64>,
     painting: Option<Painted>,
@@ -134,6 +137,7 @@ impl Live {
             frame: None,
             drawn: Drawn::default(),
             strain: 1.0,
+            bounds: (Vec2::ZERO, Vec2::ZERO),
             breaking,
             painting: None,
             broken: false,
@@ -157,6 +161,9 @@ impl Live {
         self.frame = None;
         self.hands.clear();
         self.broken = false;
+        // Tears make no more material than there is.
+        let all = self.frame().topology.corner_uv.iter().flatten().map(|p| Vec2::from_array(p.map(f64::from)));
+        self.bounds = all.fold((Vec2::MAX, Vec2::MIN), |(low, high), p| (low.min(p), high.max(p)));
     }
 
     /// The scene as it is played, without what was done.
@@ -218,15 +225,23 @@ impl Live {
 
     /// Chooses otherwise and starts again; if that can't be, all stays as it is.
     pub fn set(&mut self, change: Change) -> Result<(), SceneError> {
-        let before = self.settings.clone();
-        let Change { fabric, criterion, opening, strength } = change;
-        if let Some(strength) = strength {
-            if !(strength > 0.0 && strength.is_finite()) {
-                let cause = format!("a strength of {strength} times its own");
-                return Err(SceneError::of_file(&self.name, cause, "it must be above zero"));
-            }
-            self.settings.strength = strength;
+        let Change { fabric, criterion, opening, strength, map } = change;
+        if let Some(strength) = strength
+            && !(strength > 0.0 && strength.is_finite())
+        {
+            let cause = format!("a strength of {strength} times its own");
+            return Err(SceneError::of_file(&self.name, cause, "it must be above zero"));
         }
+        if let Some(unknown) = criterion.as_deref().filter(|name| criteria::offer(name).is_none()) {
+            let names: Vec<&str> = criteria::OFFERS.iter().map(|offer| offer.name).collect();
+            let cause = format!("there is no criterion `{unknown}`");
+            return Err(SceneError::of_file(&self.name, cause, format!("there are {}", names.join(", "))));
+        }
+        let (low, high) = self.uv_bounds();
+        let map = map.map(|name| Painted::over(low, high, Some((&name, BLACK)))).transpose()?;
+        let before = self.settings.clone();
+        self.settings.map = map.or(self.settings.map.take());
+        self.settings.strength = strength.unwrap_or(self.settings.strength);
         self.settings.fabric = fabric.or(self.settings.fabric.take());
         self.settings.criterion = criterion.or(self.settings.criterion.take());
         self.settings.opening = opening.or(self.settings.opening.take());
@@ -287,10 +302,7 @@ impl Live {
 
     /// Corners of the material [m].
     pub fn uv_bounds(&self) -> (Vec2, Vec2) {
-        let frame = self.frame.as_ref().map(|(_, frame)| frame.topology.clone());
-        let topology = frame.unwrap_or_else(|| self.built.engine.frame(0, None).topology);
-        let all = topology.corner_uv.iter().flatten().map(|p| Vec2::from_array(p.map(f64::from)));
-        all.fold((Vec2::MAX, Vec2::MIN), |(low, high), p| (low.min(p), high.max(p)))
+        self.bounds
     }
 
     fn keep(&mut self) {

@@ -41,7 +41,7 @@ export interface Options {
   fabrics: Choice[];
   criteria: Choice[];
   openings: Choice[];
-  now: { fabric: string | null; criterion: string | null; opening: string | null; strength: number; wind: Vec3 };
+  now: { fabric: string | null; criterion: string | null; opening: string | null; strength: number; wind: Vec3; map: string | null };
   can: { cut: boolean; paint: boolean; tear_menus: boolean; fabric: boolean; throw: boolean };
 }
 
@@ -160,6 +160,8 @@ export interface SetValues {
   criterion?: string;
   opening?: string;
   strength?: number;
+  /** A picture as a data URL. */
+  map?: string;
 }
 
 /** Every request, by its name, with what it gives back. */
