@@ -70,7 +70,7 @@ fn save(path: &Path, text: &str) -> Result<()> {
 }
 
 /// A name, or else a file.
-fn find(fabric: &str) -> Result<KnownFabric> {
+pub(crate) fn find(fabric: &str) -> Result<KnownFabric> {
     let path = Path::new(fabric);
     let by_name = named(fabric);
     if by_name.is_err() && (path.exists() || path.extension().is_some()) {
@@ -112,7 +112,7 @@ fn list() -> Result<()> {
 }
 
 fn show(known: &KnownFabric, plot: Option<&Path>) -> Result<()> {
-    let KnownFabric { title, fabric, sources } = known;
+    let KnownFabric { title, fabric, sources, .. } = known;
     say(title);
     let source = |key: &str| sources.get(key).map_or("no source given", String::as_str);
     for (key, value, unit) in [
@@ -159,6 +159,19 @@ fn show(known: &KnownFabric, plot: Option<&Path>) -> Result<()> {
     if let Some(strength) = &fabric.strength {
         let bias = strength.bias.map_or(String::new(), |bias| format!(", bias {bias}"));
         say(format!("  strength [N/m]: weft {}, warp {}{bias}: {}", strength.weft, strength.warp, source("strength")));
+    }
+    if let Some(toughness) = &fabric.toughness {
+        let grid = toughness.grid.map_or(String::new(), |g| {
+            format!(", {} times that in yarns of {:.1} mm every {:.1} mm", g.factor, 1e3 * g.width, 1e3 * g.spacing)
+        });
+        let (weft, warp) = (toughness.weft, toughness.warp);
+        say(format!("  toughness [N]: weft {weft}, warp {warp}{grid}: {}", source("toughness")));
+    }
+    for (test, reference) in &known.tests {
+        let ripstop_scene::fabric::Reference { warp, weft, elongation, source } = reference;
+        let longer =
+            elongation.map_or(String::new(), |[a, b]| format!(", {:.0} and {:.0} % longer", 100.0 * a, 100.0 * b));
+        say(format!("  measured, {test}: warp {warp} N, weft {weft} N{longer}: {source}"));
     }
     if let Some(note) = notes(fabric) {
         say(format!("  note: {note}"));

@@ -8,6 +8,7 @@ mod render;
 mod report;
 mod run;
 mod sheet;
+mod standards;
 mod verify;
 mod view;
 
@@ -42,6 +43,8 @@ enum Command {
     View(view::Args),
     /// List fabrics, show their figures and sources, import measurements
     Fabric(fabric::Args),
+    /// Test a fabric as laboratories do: strip, trouser and tongue, with curves and references
+    Standards(standards::Args),
 }
 
 /// Prints a line. A reader that has gone away (`| head`) is no error: there is nobody left to tell.
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Scenes(args) => list::list(&args),
         Command::View(args) => view::view(&args),
         Command::Fabric(args) => fabric::fabric(&args),
+        Command::Standards(args) => standards::standards(&args),
     };
     match end {
         Ok(End::Done) => ExitCode::SUCCESS,

@@ -5,7 +5,8 @@
 
 use crate::math::{Vec2, Vec3};
 use crate::parallel;
-use crate::tear::Seams;
+use crate::potential::Bonds;
+use crate::tear::{Seams, Tips};
 use ripstop_mesh::{Change, ChangeLog, Column, CornerId, EdgeId, FaceId, Id, Mesh, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,10 @@ pub struct Cloth {
     pub untearable: Column<NodeId, bool>,
     /// Seams, with the edges of them that still hold.
     pub seams: Seams,
+    /// Tips of tears.
+    pub tips: Tips,
+    /// What still holds where cloth has just parted.
+    pub bonds: Bonds,
     /// How far the surface may move when nodes slide within the material [m]: where things touch, a part of the thickness.
     pub stray: f64,
 }
@@ -92,6 +97,8 @@ impl Cloth {
             torn: Column::filled(mesh.edge_count(), false),
             untearable: Column::new(),
             seams: Seams::default(),
+            tips: Tips::default(),
+            bonds: Bonds::default(),
             stray: f64::INFINITY,
             woven,
             mesh,
@@ -188,6 +195,8 @@ impl Cloth {
             }
         }
         self.move_weak_marks(log);
+        let weak = &self.weak;
+        self.tips.follow(&self.mesh, log, |n| weak[n]);
         let touched = Touched::by(&self.mesh, log).nodes;
         touched.iter().for_each(|&n| self.weigh(n));
         if moved && !touched.iter().any(|&n| self.is_held(n)) {

@@ -1,7 +1,8 @@
 //! What a cloth is made of.
 
+use crate::criterion::{Direction, Strengths};
 use crate::math::{Vec2, sin_cos};
-use crate::potential::{Bending, Elasticity, Law, Measured, MeasuredLaw};
+use crate::potential::{Bending, Crimped, Elasticity, Law, Measured, MeasuredLaw};
 use serde::{Deserialize, Serialize};
 
 /// Properties of a woven sheet, per area and length, so that they don't depend on the mesh.
@@ -29,6 +30,8 @@ pub struct Fabric {
     pub bending: Option<Bending>,
     /// Load at which it breaks, where it is known.
     pub strength: Option<Strength>,
+    /// Energy that tearing it costs, where it is known.
+    pub toughness: Option<Toughness>,
 }
 
 /// How finite elements resist strain.
@@ -55,6 +58,8 @@ pub enum ElasticityKind {
     },
     /// Other matrices for other strains.
     Measured(Measured),
+    /// Soft until its yarns are straight, then stiff.
+    Crimped(Crimped),
 }
 
 /// Load per width at which a strip breaks [N/m], by the direction it is cut in.
@@ -67,6 +72,30 @@ pub struct Strength {
     pub warp: f64,
     /// At 45°, where it is known.
     pub bias: Option<f64>,
+}
+
+/// Energy that tearing costs per length of tear [N = J/m], by the yarns that it breaks. Twice the mean force of a trouser test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Toughness {
+    /// A tear along the warp, which breaks weft yarns.
+    pub weft: f64,
+    /// A tear along the weft, which breaks warp yarns.
+    pub warp: f64,
+    /// Stronger yarns in a grid.
+    pub grid: Option<StrongYarns>,
+}
+
+/// The grid of a ripstop weave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StrongYarns {
+    /// From one to the next [m].
+    pub spacing: f64,
+    /// Width of cloth that each of them takes [m].
+    pub width: f64,
+    /// Their toughness over that of the cloth between them.
+    pub factor: f64,
 }
 
 impl Default for Fabric {
@@ -96,7 +125,20 @@ impl Fabric {
         elasticity: None,
         bending: None,
         strength: None,
+        toughness: None,
     };
+
+    /// The same fabric cut crosswise: its warp along u, its weft along v.
+    pub fn turned(mut self) -> Self {
+        self.elasticity = self.elasticity.map(ElasticityKind::turned);
+        self.bending = self.bending.map(|mut bending| {
+            bending.stiffness.reverse();
+            bending
+        });
+        self.strength = self.strength.map(|s| Strength { weft: s.warp, warp: s.weft, ..s });
+        self.toughness = self.toughness.map(|t| Toughness { weft: t.warp, warp: t.weft, ..t });
+        self
+    }
 
     /// The first property that makes no sense, with the reason.
     pub fn check(&self) -> Result<(), Flaw> {
@@ -109,6 +151,9 @@ impl Fabric {
         }
         if let Some(strength) = self.strength {
             strength.check().map_err(|(key, cause)| (Some("strength"), key, cause))?;
+        }
+        if let Some(toughness) = self.toughness {
+            toughness.check().map_err(|(key, cause)| (Some("toughness"), key, cause))?;
         }
         Ok(())
     }
@@ -133,6 +178,15 @@ impl Fabric {
     /// pulls across and shears is free to give way.
     pub fn load(&self, angle: f64, stretch: f64) -> f64 {
         self.law().load(angle, stretch)
+    }
+
+    /// Energy per area [J/m²] of such a strip when a load [N/m] is reached, and its stretch then.
+    pub fn energy_up_to(&self, angle: f64, load: f64) -> (f64, f64) {
+        let stretch = self.stretch_under(angle, load);
+        const PARTS: u32 = 64;
+        let part = stretch / f64::from(PARTS);
+        let middle = |k: u32| self.load(angle, (f64::from(k) + 0.5) * part);
+        ((0..PARTS).map(middle).sum::<f64>() * part, stretch)
     }
 
     /// Stretch of such a strip under a load [N/m], up to 1 (twice its length).
@@ -160,6 +214,22 @@ impl ElasticityKind {
             Self::Isotropic { .. } => "isotropic",
             Self::Orthotropic { .. } => "orthotropic",
             Self::Measured(_) => "measured",
+            Self::Crimped(_) => "crimped",
+        }
+    }
+
+    /// With weft and warp exchanged.
+    fn turned(self) -> Self {
+        match self {
+            Self::Isotropic { .. } => self,
+            Self::Orthotropic { c11, c12, c22, c33 } => Self::Orthotropic { c11: c22, c12, c22: c11, c33 },
+            Self::Measured(mut measured) => {
+                // All but the first are by angle from the weft.
+                measured.matrices[1..].reverse();
+                measured.matrices = measured.matrices.map(|[c11, c12, c22, c33]| [c22, c12, c11, c33]);
+                Self::Measured(measured)
+            }
+            Self::Crimped(crimped) => Self::Crimped(Crimped { weft: crimped.warp, warp: crimped.weft, ..crimped }),
         }
     }
 
@@ -169,6 +239,7 @@ impl ElasticityKind {
             Self::Isotropic { young, poisson } => Elasticity::isotropic(young, poisson),
             Self::Orthotropic { c11, c12, c22, c33 } => Elasticity { weft: c11, across: c12, warp: c22, shear: c33 },
             Self::Measured(measured) => measured.row(0),
+            Self::Crimped(crimped) => crimped.at_rest(),
         }
     }
 
@@ -181,6 +252,7 @@ impl ElasticityKind {
             }
             Self::Orthotropic { .. } => self.at_rest().check(),
             Self::Measured(measured) => measured.check(),
+            Self::Crimped(crimped) => crimped.check(),
         }
     }
 
@@ -188,6 +260,7 @@ impl ElasticityKind {
     pub fn load(&self, angle: f64, stretch: f64) -> f64 {
         match *self {
             Self::Measured(measured) => load(&MeasuredLaw::from(measured), angle, stretch),
+            Self::Crimped(crimped) => load(&crimped, angle, stretch),
             _ => load(&self.at_rest(), angle, stretch),
         }
     }
@@ -225,11 +298,30 @@ fn load(law: &impl Law, angle: f64, stretch: f64) -> f64 {
 }
 
 impl Strength {
+    /// The same by direction of the tear: a pull along the weft breaks weft yarns and tears along the warp. Where the bias isn't known it is as strong as
+    /// the mean of both.
+    pub fn by_tear(&self) -> Strengths {
+        let bias = self.bias.unwrap_or(0.5 * (self.weft + self.warp));
+        let table = [(0.0, self.warp), (45.0, bias), (90.0, self.weft), (135.0, bias)];
+        Strengths::new(&table.map(|(angle, strength)| Direction { angle, strength })).expect("checked")
+    }
+
     fn check(&self) -> Result<(), (&'static str, String)> {
         let loads = [("weft", Some(self.weft)), ("warp", Some(self.warp)), ("bias", self.bias)];
         loads
             .into_iter()
             .try_for_each(|(key, load)| load.map_or(Ok(()), |load| must(key, load, load > 0.0, "above zero [N/m]")))
+    }
+}
+
+impl Toughness {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        must("weft", self.weft, self.weft > 0.0, "above zero [N]")?;
+        must("warp", self.warp, self.warp > 0.0, "above zero [N]")?;
+        let Some(StrongYarns { spacing, width, factor }) = self.grid else { return Ok(()) };
+        must("spacing", spacing, spacing > 0.0, "above zero [m]")?;
+        must("width", width, width > 0.0 && width <= spacing, "above zero and at most `spacing` [m]")?;
+        must("factor", factor, factor > 0.0, "above zero")
     }
 }
 

@@ -8,7 +8,7 @@ use crate::integrator::{Integrator, Motion, Unsolved};
 use crate::math::{Fingerprint, Vec2, Vec3};
 use crate::opening::{self, tip, tip::Tip};
 use crate::plastic::Plasticity;
-use crate::potential::{Forces, Potential};
+use crate::potential::{ElementSet, Forces, Hold, Potential};
 use crate::tear::{Cause, Event, HandTear, Policy, Tearing, cut_along, event, seam, tear_by_hand};
 use ripstop_mesh::{ChangeLog, NodeId};
 use serde::{Deserialize, Serialize};
@@ -330,6 +330,9 @@ impl Simulation {
     /// Lets the cloth tear.
     pub fn tearing(mut self, mut tearing: Tearing) -> Self {
         tearing.follow(&self.cloth, &Touched::default());
+        if tearing.criterion.bonds() {
+            self.forces.potentials.push(Box::new(ElementSet::new(Hold, &self.cloth)));
+        }
         self.tearing = Some(tearing);
         self
     }
@@ -634,7 +637,7 @@ impl Simulation {
     fn tear(&mut self, watch: &mut dyn Watch) {
         watch.enter(Stage::Tear);
         if let Some(tearing) = &mut self.tearing {
-            let (opened, begun) = tearing.resolve(&mut self.cloth, &mut self.log, &mut self.events);
+            let (opened, begun) = tearing.resolve(&mut self.cloth, &self.forces, &mut self.log, &mut self.events);
             (self.openings, self.begun) = (self.openings + opened, self.begun + begun);
         }
     }
@@ -668,17 +671,27 @@ impl Simulation {
             self.bodies.follow(change);
         }
         if let Some(tearing) = &mut self.tearing {
+            let nodes = tearing.hold(&mut self.cloth, &self.forces, log);
+            if !nodes.is_empty() {
+                self.forces.follow(&self.cloth, &Touched { nodes, topology: true, ..Touched::default() });
+            }
             tearing.follow(&self.cloth, &touched);
         }
         self.followed.clear();
         let step = self.step;
         for event in &mut self.events[self.described..] {
-            (event.time, event.step) = (time, step);
+            (event.time, event.step, event.tip) = (time, step, self.cloth.tips.along(event.edge));
         }
         self.described = self.events.len();
     }
 
+    /// Bonds wear, cloth flows.
     fn flow(&mut self, watch: &mut dyn Watch) {
+        let (nodes, topology) = self.cloth.wear_bonds();
+        if topology || !nodes.is_empty() {
+            self.forces.follow(&self.cloth, &Touched { nodes, topology, ..Touched::default() });
+            self.integrator.follow(&Touched { topology, ..Touched::default() });
+        }
         let Some(plasticity) = &self.plasticity else { return };
         watch.enter(Stage::Measure);
         if let Some(touched) = plasticity.flow(&mut self.cloth) {

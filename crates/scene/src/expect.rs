@@ -1,5 +1,6 @@
 //! What a scene promises, held against what came out.
 
+use crate::curve::{LoadCurve, Reading};
 use crate::engine::{Engine, Torn, plastic_strains};
 use crate::file::Scene;
 use crate::range::Range;
@@ -57,6 +58,8 @@ pub struct Expect {
     pub tip_travel: Option<TipTravel>,
     /// Sudden falls of the load on a grip.
     pub snags: Option<Snags>,
+    /// Figures of load against travel.
+    pub load: Vec<LoadExpected>,
     /// Tears across the pull of their moment.
     pub across_pull: Option<AcrossPull>,
     /// Tears that began apart from all earlier ones.
@@ -215,6 +218,18 @@ pub struct Snags {
     pub count: Range,
 }
 
+/// `[[expect.load]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadExpected {
+    /// The grip.
+    pub grip: String,
+    /// What is read from its curve.
+    pub reading: Reading,
+    /// What it must be [N, or m].
+    pub value: Range,
+}
+
 /// `across_pull = { grip = "hand", behind = 45, within = 35, share = { min = 0.7 } }`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -364,6 +379,10 @@ fn judge_grips(Evidence { scene, tally, engine, .. }: &Evidence<'_>, found: &mut
     if let Some(snags) = &scene.expect.snags {
         let count = grip(&snags.grip).map_or(f64::NAN, |g| count_snags(tally, g, snags.fall) as f64);
         found.hold("snags.count", Some(snags.count), count);
+    }
+    for LoadExpected { grip: name, reading, value } in &scene.expect.load {
+        let read = grip(name).map_or(f64::NAN, |g| LoadCurve::of(tally, g).read(*reading));
+        found.hold(&format!("load.{name}.{}", reading.name()), Some(*value), read);
     }
     if let (Some(across), Some(simulation)) = (&scene.expect.across_pull, engine.sheet()) {
         let phases = grip(&across.grip).map_or(Vec::new(), |g| across_pull(simulation, tally, g, across));

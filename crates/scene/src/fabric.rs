@@ -7,18 +7,21 @@ use crate::error::{SceneError, suggest};
 use crate::file::FabricTable;
 use crate::source::Source;
 use ripstop::Fabric;
-use ripstop::fabric::ElasticityKind;
-use ripstop::potential::{Bending, Measured};
+use ripstop::fabric::{ElasticityKind, StrongYarns};
+use ripstop::potential::{Bending, Crimped, Curve, Measured};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Fabrics that are part of the program: name and text.
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: [(&str, &str); 11] = [
     ("canvas", include_str!("../../../fabrics/canvas.toml")),
     ("cotton", include_str!("../../../fabrics/cotton.toml")),
+    ("cotton-twill", include_str!("../../../fabrics/cotton-twill.toml")),
     ("denim", include_str!("../../../fabrics/denim.toml")),
+    ("denim-strip", include_str!("../../../fabrics/denim-strip.toml")),
     ("pants", include_str!("../../../fabrics/pants.toml")),
+    ("parachute-nylon", include_str!("../../../fabrics/parachute-nylon.toml")),
     ("ripstop-nylon", include_str!("../../../fabrics/ripstop-nylon.toml")),
     ("silk", include_str!("../../../fabrics/silk.toml")),
     ("swimsuit", include_str!("../../../fabrics/swimsuit.toml")),
@@ -34,6 +37,22 @@ pub struct KnownFabric {
     pub fabric: Fabric,
     /// Where each of them comes from, by key.
     pub sources: BTreeMap<String, String>,
+    /// What laboratories measured, by the name of the test.
+    pub tests: BTreeMap<String, Reference>,
+}
+
+/// `[tests.…]`: a measurement to hold a simulated test against, by the yarns that were broken.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// Force where warp yarns break [N].
+    pub warp: f64,
+    /// Force where weft yarns break [N].
+    pub weft: f64,
+    /// Elongation then, of warp and weft.
+    pub elongation: Option<[f64; 2]>,
+    /// Who measured it.
+    pub source: String,
 }
 
 /// The text of a fabric file.
@@ -44,6 +63,8 @@ struct FabricFile {
     #[serde(default)]
     sources: BTreeMap<String, String>,
     fabric: FabricTable,
+    #[serde(default)]
+    tests: BTreeMap<String, Reference>,
 }
 
 /// Names of the fabrics that are part of the program.
@@ -82,7 +103,7 @@ fn open(path: &Path) -> Result<Source, SceneError> {
 }
 
 fn parse(source: &Source) -> Result<KnownFabric, SceneError> {
-    let FabricFile { title, sources, fabric } = source.parse()?;
+    let FabricFile { title, sources, fabric, tests } = source.parse()?;
     if let Some(key) = [("name", &fabric.name), ("file", &fabric.file)].iter().find(|(_, given)| given.is_some()) {
         let cause = "a fabric file can't refer to another fabric";
         return Err(source.fault(
@@ -93,7 +114,7 @@ fn parse(source: &Source) -> Result<KnownFabric, SceneError> {
     }
     let fabric = fabric.over(Fabric::default());
     check(source, &fabric)?;
-    Ok(KnownFabric { title, fabric, sources })
+    Ok(KnownFabric { title, fabric, sources, tests })
 }
 
 /// Refuses a fabric that can't be, at the line of its `[fabric]` table.
@@ -132,7 +153,7 @@ impl FabricTable {
         };
         let fabric = self.over(base);
         check(source, &fabric)?;
-        Ok(fabric)
+        Ok(if self.turned { fabric.turned() } else { fabric })
     }
 
     /// `base` with what is given here changed. What says less replaces what says more of the same: `stretch` or `shear`
@@ -151,6 +172,7 @@ impl FabricTable {
             elasticity: self.elasticity.or(if plain { None } else { base.elasticity }),
             bending: self.bending.or(if self.bend.is_some() { None } else { base.bending }),
             strength: self.strength.or(base.strength),
+            toughness: self.toughness.or(base.toughness),
         }
     }
 }
@@ -224,12 +246,12 @@ pub fn import(path: &Path) -> Result<KnownFabric, SceneError> {
     sources.insert("bending".into(), format!("measured: {file}; the curvatures are assumed"));
     sources.extend(["stretch", "shear", "bend"].map(|key| (key.into(), derived.clone())));
     sources.extend(["thickness", "friction", "damping", "cut_resistance"].map(|key| (key.into(), assumed.clone())));
-    Ok(KnownFabric { title: stem, fabric, sources })
+    Ok(KnownFabric { title: stem, fabric, sources, tests: BTreeMap::new() })
 }
 
 /// The text of a fabric file.
 pub fn write(known: &KnownFabric) -> String {
-    let KnownFabric { title, fabric, sources } = known;
+    let KnownFabric { title, fabric, sources, .. } = known;
     let text = |text: &str| toml::Value::String(text.into()).to_string();
     let list =
         |numbers: &[f64]| format!("[{}]", numbers.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", "));
@@ -260,6 +282,12 @@ pub fn write(known: &KnownFabric) -> String {
             measured.matrices.iter().for_each(|row| out += &format!("    {},\n", list(row)));
             out += "]\n";
         }
+        Some(ElasticityKind::Crimped(Crimped { weft, warp, c12, c33 })) => {
+            out += &format!("\n[fabric.elasticity.crimped]\nc12 = {c12:?}\nc33 = {c33:?}\n");
+            for (name, Curve { soft, locking, stiff }) in [("weft", weft), ("warp", warp)] {
+                out += &format!("{name} = {{ soft = {soft:?}, locking = {locking:?}, stiff = {stiff:?} }}\n");
+            }
+        }
     }
     if let Some(bending) = &fabric.bending {
         out += &format!("\n[fabric.bending]\ncurvatures = {}\nstiffness = [\n", list(&bending.curvatures));
@@ -269,6 +297,12 @@ pub fn write(known: &KnownFabric) -> String {
     if let Some(strength) = &fabric.strength {
         out += &format!("\n[fabric.strength]\nweft = {:?}\nwarp = {:?}\n", strength.weft, strength.warp);
         strength.bias.iter().for_each(|bias| out += &format!("bias = {bias:?}\n"));
+    }
+    if let Some(toughness) = &fabric.toughness {
+        out += &format!("\n[fabric.toughness]\nweft = {:?}\nwarp = {:?}\n", toughness.weft, toughness.warp);
+        if let Some(StrongYarns { spacing, width, factor }) = toughness.grid {
+            out += &format!("grid = {{ spacing = {spacing:?}, width = {width:?}, factor = {factor:?} }}\n");
+        }
     }
     out += "\n[sources]\n";
     sources.iter().for_each(|(key, source)| out += &format!("{key} = {}\n", text(source)));

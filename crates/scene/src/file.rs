@@ -6,7 +6,7 @@
 use crate::expect::Expect;
 use crate::woven::WovenTable;
 use ripstop::criterion::{Direction, Form};
-use ripstop::fabric::{ElasticityKind, Strength};
+use ripstop::fabric::{ElasticityKind, Strength, Toughness};
 use ripstop::integrator::{ImplicitSettings, PbdSettings, SemiImplicitSettings, XpbdSettings};
 use ripstop::plastic::Plasticity;
 use ripstop::potential::{Bending, Elasticity};
@@ -176,6 +176,8 @@ pub struct FabricTable {
     pub name: Option<String>,
     /// A fabric file, relative to the scene.
     pub file: Option<String>,
+    /// Cut crosswise: its warp along u, its weft along v.
+    pub turned: bool,
     /// Mass per area [kg/m²].
     pub density: Option<f64>,
     /// Membrane stiffness [N/m].
@@ -198,6 +200,8 @@ pub struct FabricTable {
     pub bending: Option<Bending>,
     /// Load at which it breaks.
     pub strength: Option<Strength>,
+    /// Energy that tearing it costs.
+    pub toughness: Option<Toughness>,
 }
 
 /// `[model.…]`
@@ -509,12 +513,10 @@ pub enum ShapeKind {
 pub struct Tear {
     /// When and where.
     pub criterion: CriterionKind,
-    /// What the mesh does.
-    #[serde(default)]
-    pub opening: OpeningKind,
-    /// When within a step.
-    #[serde(default)]
-    pub policy: Policy,
+    /// What the mesh does; what suits the criterion if left out.
+    opening: Option<OpeningKind>,
+    /// When within a step; what suits the criterion if left out.
+    policy: Option<Policy>,
     /// How much stronger against a pull on the bias, 0 to 1.
     #[serde(default)]
     pub weave: f64,
@@ -540,6 +542,24 @@ pub struct Tear {
     /// Where nothing tears by load.
     #[serde(default)]
     pub untearable: Vec<Untearable>,
+}
+
+impl Tear {
+    /// What the mesh does.
+    pub fn opening(&self) -> OpeningKind {
+        self.opening.unwrap_or(match self.criterion {
+            CriterionKind::Toughness { .. } => OpeningKind::Through,
+            _ => OpeningKind::Snap,
+        })
+    }
+
+    /// When within a step.
+    pub fn policy(&self) -> Policy {
+        self.policy.unwrap_or(match self.criterion {
+            CriterionKind::Toughness { .. } => Policy::EndOfStep { rounds: 4 },
+            _ => Policy::default(),
+        })
+    }
 }
 
 /// `[[tear.untearable]]`
@@ -587,14 +607,19 @@ pub enum CriterionKind {
         /// What cloth holds along lines in some directions.
         strengths: Vec<Direction>,
     },
+    /// Starts by the fabric's strength, runs on by its toughness.
+    Toughness {
+        /// What both are multiplied by.
+        #[serde(default = "whole")]
+        factor: f64,
+    },
 }
 
 /// `opening = …`
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpeningKind {
     /// Along the closest edges.
-    #[default]
     Snap,
     /// By the plane across the pull.
     Plane,

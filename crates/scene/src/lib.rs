@@ -8,6 +8,7 @@
 mod body;
 pub mod cache;
 mod checkpoint;
+pub mod curve;
 pub mod engine;
 mod error;
 pub mod expect;
@@ -24,6 +25,7 @@ mod range;
 pub mod run;
 mod seam;
 mod source;
+pub mod standards;
 mod summary;
 pub mod tally;
 mod validate;

@@ -2,7 +2,9 @@
 
 use crate::engine::Engine;
 use crate::error::SceneError;
-use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, Map, ModelKind, OpeningKind, Scene, Side, Where};
+use crate::file::{
+    ClothKind, CriterionKind, GripKey, IntegratorKind, Map, ModelKind, OpeningKind, Scene, Side, Tear, Where,
+};
 use crate::source::Source;
 use crate::variant::Parts;
 use ripstop::contact::crossing::{self, Crossings};
@@ -60,7 +62,7 @@ impl Scene {
         self.keep_whole(source, &mut cloth, bounds)?;
         let grips = self.grips(source, &mut cloth, bounds)?;
         let bodies = self.bodies(source, &cloth, bounds, &grips)?;
-        let tearing = self.tearing(source, bounds, &cloth, &grips)?;
+        let tearing = self.tearing(source, &fabric, bounds, &cloth, &grips)?;
         let mut potentials = match self.model.elasticity(&fabric) {
             None => model::springs(&fabric, &cloth),
             Some(elasticity) => model::membrane(&fabric, elasticity, &cloth),
@@ -110,7 +112,7 @@ impl Scene {
             let line = HandTear { time: hand.t, path: hand.path.clone() };
             simulation = if hand.cut { simulation.cut_by_hand(line) } else { simulation.tear_by_hand(line) };
         }
-        let shrink = match self.tear.as_ref().map(|tear| tear.opening) {
+        let shrink = match self.tear.as_ref().map(Tear::opening) {
             _ if self.hand.iter().any(|hand| hand.cut) || self.body.iter().any(|body| body.sharp.is_some()) => {
                 cut::STEP
             }
@@ -225,12 +227,13 @@ impl Scene {
     fn tearing(
         &self,
         source: &Source,
+        fabric: &Fabric,
         bounds: (Vec2, Vec2),
         cloth: &Cloth,
         grips: &[Grip],
     ) -> Result<Option<Tearing>, SceneError> {
         let Some(tear) = &self.tear else { return Ok(None) };
-        let opening: Box<dyn Opening> = match tear.opening {
+        let opening: Box<dyn Opening> = match tear.opening() {
             OpeningKind::Snap => Box::new(Snap),
             OpeningKind::Plane => Box::new(Plane),
             OpeningKind::Onward => Box::new(Onward),
@@ -246,6 +249,9 @@ impl Scene {
                 let strengths = criterion::Strengths::new(strengths).expect("validated");
                 Box::new(criterion::Directional::new(strengths))
             }
+            CriterionKind::Toughness { factor } => {
+                Box::new(criterion::Toughness::of(fabric, cloth).expect("validated").stronger(*factor))
+            }
         };
         let map = tear.map.as_ref().map(|map| strength_map(source, map, bounds)).transpose()?;
         let mut tearing = Tearing::boxed(criterion, opening);
@@ -256,7 +262,7 @@ impl Scene {
         });
         tearing.resistance = Resistance::new(map, hem, tear.weave).with_noise(tear.noise);
         tearing.resistance.weak = tear.weak;
-        tearing.policy = tear.policy;
+        tearing.policy = tear.policy();
         tearing.coherence = Coherence {
             per_step: tear.per_step.unwrap_or(u32::MAX),
             per_second: tear.per_second.unwrap_or(f64::INFINITY),

@@ -31,7 +31,7 @@ impl Scene {
         self.validate_grips(source)?;
         self.validate_bodies(source)?;
         self.validate_contact(source)?;
-        self.validate_tear(source)?;
+        self.validate_tear(source, &fabric)?;
         if let ModelKind::Springs { bend_shear } = self.model {
             not_negative(source, &["model", "springs", "bend_shear"], bend_shear)?;
         }
@@ -201,12 +201,37 @@ impl Scene {
         Ok(())
     }
 
+    /// A criterion that looks at stress needs a model that has it.
+    fn validate_stress(&self, source: &Source, criterion: &str) -> Checked {
+        let ModelKind::Springs { .. } = self.model else { return Ok(()) };
+        let cause = format!("`{criterion}` looks at the stress of faces, and springs have none");
+        let path = ["tear", "criterion", criterion];
+        Err(source.fault(&path, cause, "add [model.membrane], or use another criterion"))
+    }
+
+    fn validate_toughness(&self, source: &Source, fabric: &Fabric) -> Checked {
+        self.validate_stress(source, "toughness")?;
+        let missing = if fabric.strength.is_none() { "strength" } else { "toughness" };
+        if fabric.strength.is_some() && fabric.toughness.is_some() {
+            return Ok(());
+        }
+        let known = crate::fabric::names().filter(|name| {
+            crate::fabric::named(name)
+                .is_ok_and(|known| known.fabric.strength.is_some() && known.fabric.toughness.is_some())
+        });
+        let known: Vec<&str> = known.collect();
+        let cause = format!("the fabric has no `{missing}`, which the criterion `toughness` needs");
+        let advice = format!(
+            "add [fabric.strength] with weft and warp in N/m and [fabric.toughness] with weft and warp in N, \
+             or use a fabric that has both: {}",
+            known.join(", ")
+        );
+        Err(source.fault(&["tear", "criterion", "toughness"], cause, advice))
+    }
+
     fn validate_directional(&self, source: &Source, strengths: &[Direction]) -> Checked {
         let table = ["tear", "criterion", "directional"];
-        if let ModelKind::Springs { .. } = self.model {
-            let cause = "`directional` looks at the stress of faces, and springs have none";
-            return Err(source.fault(&table, cause, "add [model.membrane], or use another criterion"));
-        }
+        self.validate_stress(source, "directional")?;
         let Err((row, key, cause)) = Strengths::new(strengths) else { return Ok(()) };
         let row = row.to_string();
         let path: Vec<&str> = table.into_iter().chain(["strengths", &row, key]).collect();
@@ -216,7 +241,7 @@ impl Scene {
         Err(source.fault(path, cause, advice))
     }
 
-    fn validate_tear(&self, source: &Source) -> Checked {
+    fn validate_tear(&self, source: &Source, fabric: &Fabric) -> Checked {
         if let Some(tear) = &self.tear {
             let strength =
                 |name, strength| positive(source, &["tear", "criterion", name, "strength"], strength, "strain");
@@ -224,6 +249,10 @@ impl Scene {
                 CriterionKind::SeparationTensor { strength: s, .. } => strength("separation_tensor", *s)?,
                 CriterionKind::EdgeStrain { strength: s } => strength("edge_strain", *s)?,
                 CriterionKind::Directional { strengths } => self.validate_directional(source, strengths)?,
+                CriterionKind::Toughness { factor } => {
+                    positive(source, &["tear", "criterion", "toughness", "factor"], *factor, "relative strength")?;
+                    self.validate_toughness(source, fabric)?;
+                }
             }
             share(source, &["tear", "weave"], tear.weave)?;
             positive(source, &["tear", "weak"], tear.weak, "relative strength")?;
@@ -251,7 +280,7 @@ impl Scene {
                 let path = ["tear", "untearable", &i.to_string(), "where"];
                 finite(source, &path, region.place.numbers().as_flattened())?;
             }
-            if let Policy::EndOfStep { rounds: 0 } | Policy::FirstTear { limit: 0 } = tear.policy {
+            if let Policy::EndOfStep { rounds: 0 } | Policy::FirstTear { limit: 0 } = tear.policy() {
                 let advice = "it must be one or more; without [tear] nothing tears by load";
                 return Err(source.fault(&["tear", "policy"], "this policy never tears", advice));
             }
@@ -366,7 +395,8 @@ impl Scene {
         let snags = expect.snags.as_ref().map(|s| ("snags", &s.grip));
         let across = expect.across_pull.as_ref().map(|a| ("across_pull", &a.grip));
         let names: Vec<&str> = self.grip.iter().map(|grip| grip.name.as_str()).collect();
-        for (key, name) in [snags, across].into_iter().flatten() {
+        let loads = expect.load.iter().map(|load| ("load", &load.grip));
+        for (key, name) in [snags, across].into_iter().flatten().chain(loads) {
             if !names.contains(&name.as_str()) {
                 let advice = suggest(name, &names, "grips");
                 return Err(source.fault(&["expect", key, "grip"], format!("there is no grip `{name}`"), advice));

@@ -97,6 +97,18 @@ impl Strengths {
         Ok(Self { rows: table.iter().map(row).collect(), least })
     }
 
+    /// The same times a factor.
+    pub fn stronger(mut self, factor: f64) -> Self {
+        self.rows.iter_mut().for_each(|row| row.2 *= factor);
+        self.least *= factor;
+        self
+    }
+
+    /// The least of all directions [N/m].
+    pub fn least(&self) -> f64 {
+        self.least
+    }
+
     /// Strength along a line [N/m], for its angle from 0 to 2π [rad].
     pub fn at(&self, angle: f64) -> f64 {
         let angle = if angle >= PI { angle - PI } else { angle };
@@ -382,7 +394,13 @@ mod tests {
             let fields = measured(&cloth);
             let stress = fields.face_stress[ripstop_mesh::FaceId(0)];
             assert!(stress.xx > 10.0 && stress.xy > 1.0);
-            let view = View { cloth: &cloth, fields: &fields, resistance: &Resistance::default() };
+            let view = View {
+                cloth: &cloth,
+                fields: &fields,
+                resistance: &Resistance::default(),
+                forces: &Forces::new(Vec::new()),
+                round: 0,
+            };
             for n in cloth.mesh.nodes().filter(|&n| !cloth.mesh.is_border_node(n)) {
                 for degrees in [1.3, 33.0, 61.0, 104.0, 151.0] {
                     let s = direction(degrees);
@@ -399,7 +417,13 @@ mod tests {
         let cloth = mapped(generate::grid(Vec2::ONE, [6, 6]).unwrap(), Vec3::X * 1.1, Vec3::Y);
         let mut fields = measured(&cloth);
         fields.face_stress.iter_mut().for_each(|s| *s = Sym2 { xx: 30.0, xy: 0.0, yy: 0.0 });
-        let view = View { cloth: &cloth, fields: &fields, resistance: &Resistance::default() };
+        let view = View {
+            cloth: &cloth,
+            fields: &fields,
+            resistance: &Resistance::default(),
+            forces: &Forces::new(Vec::new()),
+            round: 0,
+        };
         let n = cloth.mesh.nodes().find(|&n| cloth.mesh.node_uv(n).distance(Vec2::new(0.4, 0.0)) < 1e-9).unwrap();
         let (ratio, pull) = Directional::new(even()).best(view, n, 0.0).unwrap();
         assert!((ratio - 3.0).abs() < 3.0 * BOUND && pull.y.abs() < 0.03, "{ratio} {pull}");
@@ -413,7 +437,13 @@ mod tests {
         let n = cloth.mesh.nodes().find(|&n| !cloth.mesh.is_border_node(n)).unwrap();
         let strict = Directional::new(even());
         let resistance = Resistance::default();
-        let best = |fields: &Fields| strict.best(View { cloth: &cloth, fields, resistance: &resistance }, n, 0.0);
+        let best = |fields: &Fields| {
+            strict.best(
+                View { cloth: &cloth, fields, resistance: &resistance, forces: &Forces::new(Vec::new()), round: 0 },
+                n,
+                0.0,
+            )
+        };
         assert!(best(&fields).is_none_or(|(ratio, _)| ratio < 1e-9));
         // One face of the star pulls, and nothing on the other side of the node answers: at most what a line through that
         // face itself finds on both of its sides.
@@ -436,7 +466,13 @@ mod tests {
         }
         let fields = measured(&cloth);
         let resistance = Resistance::default();
-        let view = View { cloth: &cloth, fields: &fields, resistance: &resistance };
+        let view = View {
+            cloth: &cloth,
+            fields: &fields,
+            resistance: &resistance,
+            forces: &Forces::new(Vec::new()),
+            round: 0,
+        };
         let strengths = table(&[(0.0, 12.0), (45.0, 25.0), (90.0, 35.0), (110.0, 9.0)]);
         let criterion = Directional::new(strengths.clone());
         for n in cloth.mesh.nodes() {
@@ -468,7 +504,13 @@ mod tests {
         let cloth = mapped(meshes()[1].clone(), Vec3::X * 1.1, Vec3::Y * 1.1);
         let mut fields = measured(&cloth);
         fields.face_stress.iter_mut().for_each(|s| *s = Sym2 { xx: 20.0, xy: 0.0, yy: 20.0 });
-        let view = View { cloth: &cloth, fields: &fields, resistance: &Resistance::default() };
+        let view = View {
+            cloth: &cloth,
+            fields: &fields,
+            resistance: &Resistance::default(),
+            forces: &Forces::new(Vec::new()),
+            round: 0,
+        };
         let n = cloth.mesh.nodes().find(|&n| !cloth.mesh.is_border_node(n)).unwrap();
         let pull = |strengths| Directional::new(strengths).best(view, n, 1.0).unwrap().1;
         let warp = pull(table(&[(0.0, 35.0), (45.0, 25.0), (90.0, 12.0), (135.0, 25.0)]));

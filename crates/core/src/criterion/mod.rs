@@ -8,14 +8,18 @@
 mod directional;
 mod edge_strain;
 mod separation_tensor;
+mod toughness;
 
 pub use directional::{Direction, Directional, Sectors, Strengths};
 pub use edge_strain::EdgeStrain;
 pub use separation_tensor::{Form, GATE, SeparationTensor, separation, star};
+pub use toughness::Toughness;
+pub(crate) use toughness::pull_at;
 
 use crate::cloth::{Cloth, Touched};
 use crate::math::Vec2;
-use crate::tear::{Fields, Request, Resistance};
+use crate::potential::Forces;
+use crate::tear::{Fields, Part, Request, Resistance};
 use ripstop_mesh::{Column, NodeId};
 
 /// What a criterion may look at.
@@ -27,6 +31,10 @@ pub struct View<'a> {
     pub fields: &'a Fields,
     /// What strength is multiplied by, from place to place.
     pub resistance: &'a Resistance,
+    /// What the cloth is held together by.
+    pub forces: &'a Forces,
+    /// Round of measuring and tearing at the end of a step, from zero.
+    pub round: u32,
 }
 
 impl View<'_> {
@@ -77,6 +85,16 @@ pub trait Criterion: Send {
 
     /// Adds a request for every place where ω > 1.
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>);
+
+    /// Energy per length [N] that a tear here costs: it is held by bonds that spend it. `None` if it parts at once.
+    fn spends(&self, _view: View<'_>, _part: &Part) -> Option<f64> {
+        None
+    }
+
+    /// True if tears are held by [bonds](crate::potential::Bond).
+    fn bonds(&self) -> bool {
+        false
+    }
 
     /// Follows edits of the cloth, if it keeps tables of its own.
     fn follow(&mut self, _cloth: &Cloth, _touched: &Touched) {}

@@ -16,6 +16,7 @@ pub fn membrane(fabric: &Fabric, elasticity: impl Into<ElasticityKind>, cloth: &
         ElasticityKind::Measured(measured) => {
             Box::new(ElementSet::new(Membrane { elasticity: MeasuredLaw::from(measured), damping }, cloth))
         }
+        ElasticityKind::Crimped(crimped) => Box::new(ElementSet::new(Membrane { elasticity: crimped, damping }, cloth)),
         constant => Box::new(ElementSet::new(Membrane { elasticity: constant.at_rest(), damping }, cloth)),
     };
     std::iter::once(sheet).chain(bending(fabric, cloth)).collect()

@@ -26,7 +26,7 @@ use super::{Edges, Opening, Shape, open_all};
 use crate::cloth::Cloth;
 use crate::criterion::star;
 use crate::math::Vec2;
-use crate::tear::Part;
+use crate::tear::{Part, heading};
 use ripstop_mesh::{ChangeLog, CornerId, EdgeId, Id, Mesh, NodeId};
 use smallvec::SmallVec;
 
@@ -102,8 +102,29 @@ impl Through {
             return SmallVec::from_slice(&both);
         }
         let scored = both.into_iter().filter_map(|ray| Some((parts(mesh, part, ray)?, ray)));
-        scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, ray)| ray).into_iter().collect()
+        let best = scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, ray)| ray);
+        // Where neither parts pulls that differ, on from a tip.
+        let on = || heading(mesh, part.node).filter(|_| cloth.weak[part.node]).map(|to| line * line.dot(to).signum());
+        best.or_else(on).into_iter().collect()
     }
+
+    /// Where no face can be crossed: the closest edges across the pull, or at a tip, which must not be caught, whichever leads on.
+    fn along_an_edge(&self, cloth: &Cloth, part: &Part) -> Edges {
+        let (mesh, n) = (&cloth.mesh, part.node);
+        let edges = snap::nearest(mesh, n, part.pull);
+        if !edges.is_empty() || !cloth.weak[n] {
+            return edges;
+        }
+        let Some(&ray) = self.rays(cloth, part).first() else { return edges };
+        let inner = star(mesh, n).filter(|&(e, _)| !mesh.is_border_edge(e) && !keeps(cloth, e));
+        let onward = inner.map(|(e, along)| (e, along.normalize_or_zero().dot(ray))).filter(|(_, on)| *on > 0.0);
+        onward.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(e, _)| e).into_iter().collect()
+    }
+}
+
+/// True if an end of an edge never parts.
+fn keeps(cloth: &Cloth, e: EdgeId) -> bool {
+    cloth.mesh.edge_nodes(e).iter().any(|n| cloth.untearable.get(n.index()).is_some_and(|kept| *kept))
 }
 
 /// Where a ray from the node of a corner meets the opposite edge of its face: the share of its length, if it does.
@@ -140,7 +161,7 @@ impl Opening for Through {
 
     fn can_open(&self, cloth: &Cloth, part: &Part) -> bool {
         self.rays(cloth, part).iter().any(|&ray| self.way(cloth, part.node, ray).is_some())
-            || !snap::nearest(&cloth.mesh, part.node, part.pull).is_empty()
+            || !self.along_an_edge(cloth, part).is_empty()
     }
 
     fn open(&self, cloth: &mut Cloth, part: &Part, log: &mut ChangeLog) {
@@ -162,7 +183,7 @@ impl Opening for Through {
             edges.extend(star(&cloth.mesh, part.node).map(|(e, _)| e).find(|&e| ends(e)));
         }
         if edges.is_empty() {
-            edges = snap::nearest(&cloth.mesh, part.node, part.pull);
+            edges = self.along_an_edge(cloth, part);
         }
         open_all(cloth, edges, log);
     }

@@ -29,7 +29,7 @@
 //! Limits: for small strain. Under strong compression St.Venant-Kirchhoff softens, and a triangle turned inside out in its plane
 //! isn't pushed back; cloth buckles before. Green strain s + s²/2 makes large stretch stiffer than `Stretch`.
 //!
-//! C may be one matrix ([`Elasticity`]: isotropic or orthotropic) or differ with the strain ([`Measured`](super::Measured)): a [`Law`].
+//! C may be one matrix ([`Elasticity`]: isotropic or orthotropic) or differ with the strain ([`Measured`](super::Measured), [`Crimped`](super::Crimped)): a [`Law`].
 
 use super::{Element, Row, Tangent};
 use crate::cloth::Cloth;
@@ -98,6 +98,13 @@ pub trait Law: Send + Sync + 'static {
 
     /// The C that makes changes of stress of changes of strain, as well as a positive semi-definite one can.
     fn slope(&self, strain: [f64; 3]) -> Elasticity;
+
+    /// Stored energy per area [J/m²].
+    #[inline(always)]
+    fn energy(&self, strain: [f64; 3]) -> f64 {
+        let stress = self.at(strain).stress(strain);
+        0.5 * (stress[0] * strain[0] + stress[1] * strain[1] + stress[2] * strain[2])
+    }
 
     /// No strain of length one gives more stress than this [N/m].
     fn most(&self) -> f64;
@@ -184,9 +191,7 @@ impl<L: Law> Element<3, 9> for Membrane<L> {
     #[inline(always)]
     fn energy(&self, rest: &Sheet, x: &[Vec3; 3]) -> f64 {
         let (u, v) = threads(&weights(rest), x);
-        let strain = strain(rest, u, v);
-        let stress = self.elasticity.at(strain).stress(strain);
-        0.5 * rest[4] * (stress[0] * strain[0] + stress[1] * strain[1] + stress[2] * strain[2])
+        rest[4] * self.elasticity.energy(strain(rest, u, v))
     }
 
     #[inline(always)]

@@ -11,6 +11,8 @@
 mod air;
 mod bend;
 mod bend_shear;
+mod bond;
+mod crimped;
 mod gravity;
 mod measured;
 mod measured_bend;
@@ -23,6 +25,8 @@ mod stretch;
 pub use air::{Air, Drag};
 pub use bend::Bend;
 pub use bend_shear::BendShear;
+pub use bond::{Bond, Bonds, Hold};
+pub use crimped::{Crimped, Curve};
 pub use gravity::Gravity;
 pub use measured::{Measured, MeasuredLaw, ROWS};
 pub use measured_bend::{Bending, MeasuredBend};
@@ -35,6 +39,7 @@ pub use stretch::Stretch;
 use crate::cloth::{Cloth, Touched};
 use crate::math::{Sym2, Vec3};
 use crate::sparse::{BlockMatrix, Pattern, Rows};
+use ripstop_mesh::FaceId;
 
 /// A source of force.
 pub trait Potential: Send + Sync {
@@ -49,6 +54,11 @@ pub trait Potential: Send + Sync {
 
     /// Adds the elastic stress of every face at positions `x` [N/m], in the material; nothing if there are no faces with stress.
     fn add_stress(&self, _x: &[Vec3], _stress: &mut [Sym2]) {}
+
+    /// Elastic stress [N/m] and stored energy [J] of one face at positions `x`; `None` if there are no faces with stress.
+    fn face(&self, _face: FaceId, _x: &[Vec3]) -> Option<(Sym2, f64)> {
+        None
+    }
 
     /// Follows edits of the cloth and changes of rest values.
     fn follow(&mut self, _cloth: &Cloth, _touched: &Touched) {}
@@ -119,6 +129,12 @@ impl Forces {
     /// The sum of these potentials.
     pub fn new(potentials: Vec<Box<dyn Potential>>) -> Self {
         Self { potentials, scratch: Scratch::default() }
+    }
+
+    /// Elastic stress [N/m] and stored energy [J] of one face.
+    pub fn face(&self, face: FaceId, x: &[Vec3]) -> (Sym2, f64) {
+        let of_each = self.potentials.iter().filter_map(|potential| potential.face(face, x));
+        of_each.fold((Sym2::default(), 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
     /// The force on every node [N].

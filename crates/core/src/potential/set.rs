@@ -116,6 +116,15 @@ impl Key for FaceId {
     }
 }
 
+impl Key for NodeId {
+    fn count(mesh: &Mesh) -> usize {
+        mesh.node_count()
+    }
+    fn touched(touched: &Touched) -> &[Self] {
+        &touched.nodes
+    }
+}
+
 /// All elements of one kind.
 pub struct ElementSet<const N: usize, const R: usize, E: Element<N, R>> {
     /// The kernel and what all rows share.
@@ -266,6 +275,9 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Work for Kernel<'_, N, R,
         let (x, v) = (self.x, &self.v[..self.x.len()]);
         let (mut x_lanes, mut v_lanes): (Vectors<N>, Vectors<N>) = ([[[0.0; LANES]; 3]; N], [[[0.0; LANES]; 3]; N]);
         for (block, slots) in self.blocks.iter().zip(self.slots) {
+            if block.live == 0 {
+                continue;
+            }
             for k in 0..N {
                 for lane in 0..LANES {
                     let n = block.nodes[k][lane] as usize;
@@ -449,6 +461,15 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         });
     }
 
+    fn face(&self, face: FaceId, x: &[Vec3]) -> Option<(Sym2, f64)> {
+        if !E::STRESSED {
+            return None;
+        }
+        let (nodes, rest) = self.blocks[face.index() / LANES].row(face.index() % LANES)?;
+        let at = nodes.map(|n| x[n]);
+        Some((self.element.stress(&rest, &at), self.element.energy(&rest, &at)))
+    }
+
     fn energy(&self, cloth: &Cloth) -> f64 {
         parallel::sum(self.blocks.len() * LANES, |i| {
             self.blocks[i / LANES]
@@ -459,6 +480,9 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
 
     fn add_force(&mut self, _cloth: &Cloth, x: &[Vec3], v: &[Vec3], scratch: &mut Scratch, force: &mut [Vec3]) {
         let Self { element, blocks, gather, .. } = self;
+        if gather.item_count() == 0 {
+            return;
+        }
         let slot_count = blocks.len() * N * 3 * LANES;
         if scratch.slots.len() < slot_count {
             scratch.slots.resize(slot_count, 0.0);

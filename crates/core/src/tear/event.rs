@@ -68,6 +68,8 @@ pub struct Event {
     pub ratio: f64,
     /// Seam that the edge was a stitch of, whatever opened it.
     pub seam: Option<u32>,
+    /// Tip that went along the edge.
+    pub tip: Option<u32>,
     /// Why.
     pub cause: Cause,
 }
@@ -127,6 +129,7 @@ pub(crate) fn follow_tip(
         length: along.length(),
         ratio: f64::INFINITY,
         seam: None,
+        tip: None,
         cause,
     };
     match own {
@@ -147,7 +150,7 @@ fn half_turn(along: Vec2) -> f64 {
     }
 }
 
-/// Adds an event for every edge that `log` opened. Time and step are filled in by the stepper.
+/// Adds an event for every edge that `log` opened. Time, step and tip are filled in by the stepper.
 pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Request, events: &mut Vec<Event>) {
     let at = |n: NodeId| place(cloth, log, n);
     for change in log {
@@ -169,6 +172,7 @@ pub(super) fn describe(cloth: &Cloth, log: &[Change], cause: Cause, request: &Re
             length: along.length(),
             ratio: request.ratio(),
             seam: cloth.seams.of(edge),
+            tip: None,
             cause,
         });
     }

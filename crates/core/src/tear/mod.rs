@@ -5,19 +5,22 @@ pub(crate) mod event;
 mod noise;
 mod resistance;
 pub mod seam;
+mod tip;
 
 pub use coherence::Coherence;
 pub use event::{Cause, Event, SeamReason};
 pub use noise::Noise;
 pub use resistance::{Hem, Resistance, StrengthMap};
 pub use seam::{Seam, Seams, Unpick};
+pub(crate) use tip::heading;
+pub use tip::{Tip, Tips};
 
 use crate::cloth::{Cloth, Touched};
-use crate::criterion::{Criterion, View};
+use crate::criterion::{Criterion, View, pull_at};
 use crate::math::{Sym2, Vec2};
 use crate::opening::{Opening, cut_around, open_path};
 use crate::parallel;
-use crate::potential::Forces;
+use crate::potential::{Bond, Forces};
 use coherence::Budget;
 use ripstop_mesh::{Change, ChangeLog, Column, EdgeId, FaceId, Id, NodeId};
 use serde::{Deserialize, Serialize};
@@ -89,6 +92,11 @@ impl Default for Policy {
         Self::FirstTear { limit: 8 }
     }
 }
+
+/// The pull of a bond over what the cloth carried there: as much would have to be overcome once more.
+const SHARE: f64 = 0.8;
+/// The least pull of a bond, in what tearing costs per length: weaker ones would hold over too long a way.
+const LEAST_PULL: f64 = 0.3;
 
 /// Quantities that criteria look at, measured from the state.
 #[derive(Clone, Debug, Default)]
@@ -167,8 +175,10 @@ pub struct Tearing {
     pub(crate) fields: Fields,
     pub(crate) requests: Vec<Request>,
     budget: Budget,
-    /// What has opened since the cloth last followed, and where its changes are in the log.
-    opened: Vec<(Part, Range<usize>)>,
+    /// Rounds of measuring in this step.
+    round: u32,
+    /// What has opened since the cloth last followed, what that costs per length [N], and where its changes are in the log.
+    opened: Vec<(Part, Option<f64>, Range<usize>)>,
 }
 
 impl Tearing {
@@ -188,6 +198,7 @@ impl Tearing {
             fields: Fields::default(),
             requests: Vec::new(),
             budget: Budget::default(),
+            round: 0,
             opened: Vec::new(),
         }
     }
@@ -195,6 +206,7 @@ impl Tearing {
     /// A step of `h` [s] begins.
     pub(crate) fn begin(&mut self, h: f64) {
         self.budget.begin(&self.coherence, h);
+        self.round = 0;
     }
 
     /// What a checkpoint keeps: openings that are allowed by now.
@@ -221,8 +233,9 @@ impl Tearing {
         if !self.budget.is_left(&self.coherence) {
             return;
         }
-        let view = View { cloth, fields: &self.fields, resistance: &self.resistance };
+        let view = View { cloth, fields: &self.fields, resistance: &self.resistance, forces, round: self.round };
         self.criterion.find(view, &mut self.requests);
+        self.round += 1;
         self.requests.retain(|request| match request {
             Request::Part(part) => {
                 let sewn = !self.resistance.seam_at(part.node, part.pull).is_empty();
@@ -239,7 +252,7 @@ impl Tearing {
     /// keeps only the earliest request and returns its share.
     pub(crate) fn keep_earliest(&mut self, cloth: &Cloth, forces: &Forces) -> f64 {
         self.fields.measure(cloth, forces, self.criterion.wants_stress());
-        let view = View { cloth, fields: &self.fields, resistance: &self.resistance };
+        let view = View { cloth, fields: &self.fields, resistance: &self.resistance, forces, round: 0 };
         let share = |request: &Request| {
             let (start, end) = (self.criterion.ratio(view, request), request.ratio());
             if start >= 1.0 { 0.0 } else { ((1.0 - start) / (end - start)).clamp(0.0, 1.0) }
@@ -255,7 +268,13 @@ impl Tearing {
 
     /// Carries out the requests that don't touch each other, and says how many, and how many of them began a tear inside whole cloth; the others are asked for
     /// again when measured anew.
-    pub(crate) fn resolve(&mut self, cloth: &mut Cloth, log: &mut ChangeLog, events: &mut Vec<Event>) -> (u64, u64) {
+    pub(crate) fn resolve(
+        &mut self,
+        cloth: &mut Cloth,
+        forces: &Forces,
+        log: &mut ChangeLog,
+        events: &mut Vec<Event>,
+    ) -> (u64, u64) {
         let mut busy: HashSet<NodeId> = HashSet::new();
         let mut begun = 0;
         for request in &self.requests {
@@ -278,11 +297,15 @@ impl Tearing {
             for &e in &seam {
                 cloth.mesh.open_edge(e, log);
             }
+            let mut cost = None;
             if seam.is_empty() {
+                let view =
+                    View { cloth, fields: &self.fields, resistance: &self.resistance, forces, round: self.round };
+                cost = self.criterion.spends(view, part);
                 self.opening.open(cloth, part, log);
                 debug_assert!(!opens_untearable(cloth, &log[from..]), "`{}` opens what is whole", self.opening.name());
             }
-            self.opened.push((*part, from..log.len()));
+            self.opened.push((*part, cost, from..log.len()));
             event::describe(cloth, &log[from..], cause, request, events);
         }
         (self.opened.len() as u64, begun)
@@ -290,9 +313,37 @@ impl Tearing {
 
     /// Lets the opening move what has just parted in `log`, which the cloth has followed.
     pub(crate) fn ease(&mut self, cloth: &mut Cloth, log: &[Change]) {
-        for (part, range) in self.opened.drain(..) {
-            self.opening.ease(cloth, &part, &log[range]);
+        for (part, _, range) in &self.opened {
+            self.opening.ease(cloth, part, &log[range.clone()]);
         }
+    }
+
+    /// Puts bonds between what has just parted in `log`, which cloth and forces have followed. Returns the nodes that have one.
+    pub(crate) fn hold(&mut self, cloth: &mut Cloth, forces: &Forces, log: &[Change]) -> Vec<NodeId> {
+        let mut held = Vec::new();
+        for (_, cost, range) in self.opened.drain(..) {
+            let Some(cost) = cost else { continue };
+            let changes = || log[range.clone()].iter();
+            let length: f64 = changes()
+                .map(|change| match *change {
+                    Change::EdgeOpened { edge, .. } => cloth.mesh.edge_length(edge),
+                    _ => 0.0,
+                })
+                .sum();
+            let parted = changes().filter_map(|change| match *change {
+                Change::NodeSplit { node, copy } => Some((node, copy)),
+                _ => None,
+            });
+            let parted: Vec<(NodeId, NodeId)> = parted.collect();
+            for &(node, copy) in &parted {
+                let pull = SHARE * 0.5 * pull_at(cloth, forces, node).distance(pull_at(cloth, forces, copy));
+                let energy = cost * length / parted.len() as f64;
+                cloth.bonds.add(Bond::new(copy, node, pull.max(LEAST_PULL * cost), energy));
+                held.push(copy);
+            }
+        }
+        held.sort_unstable();
+        held
     }
 }
 

@@ -56,6 +56,20 @@ pub const OFFERS: &[Offer] = &[
         },
         strengths: &["strength"],
     },
+    Offer {
+        name: "toughness",
+        label: "strength and toughness",
+        fits: |scene| {
+            let named = scene.fabric.name.as_ref().and_then(|name| crate::fabric::named(name).ok());
+            let of_name = named.as_ref().map(|known| &known.fabric);
+            let strength = scene.fabric.strength.or(of_name.and_then(|fabric| fabric.strength));
+            let toughness = scene.fabric.toughness.or(of_name.and_then(|fabric| fabric.toughness));
+            matches!(scene.model, ModelKind::Membrane { .. }) && strength.is_some() && toughness.is_some()
+        },
+        table: |_, _| table([("factor", Value::Float(1.0))]),
+        strain: |_, _| None,
+        strengths: &["factor"],
+    },
 ];
 
 /// The row of a criterion.
@@ -105,6 +119,12 @@ mod tests {
             let mut given = (offer.table)(0.2, 300.0);
             let kind: Table = [(offer.name.to_string(), Value::Table(given.clone()))].into_iter().collect();
             Value::Table(kind).try_into::<CriterionKind>().unwrap_or_else(|e| panic!("{}: {e}", offer.name));
+            if offer.name == "toughness" {
+                // It goes by the fabric's own figures, whatever strain that is.
+                offer.strengthen(&mut given, 3.0);
+                assert_eq!(given["factor"].as_float(), Some(3.0));
+                continue;
+            }
             assert!(((offer.strain)(&given, 300.0).unwrap() - 0.2).abs() < 1e-12, "{}", offer.name);
             offer.strengthen(&mut given, 3.0);
             assert!(((offer.strain)(&given, 300.0).unwrap() - 0.6).abs() < 1e-12, "{}", offer.name);

@@ -1,0 +1,476 @@
+//! Strength and toughness: a tear starts where cloth is loaded to its strength along a line, and runs on where the energy that it sets free
+//! pays for the yarns it breaks. The load does not depend on the mesh.
+//!
+//! **At a tip**: ω = max(J·d / (G_c(d) f), N̄(d) / (R(d) f)), along the d that makes the first one largest
+//!
+//! J_k = Σ A [(FᵀF S)_kj − W δ_kj] ∂q/∂X_j,  q = clamp(2 (1 − r / ϱ), 0, 1)
+//!
+//! G_c(d) = G_warp |d·u| + G_weft |d·v|: yarns that the tear counts out
+//!
+//! **Elsewhere**: ω = N̄ / (R f), the largest of some directions, at nodes away from tips
+//!
+//! | symbol | code | unit | meaning |
+//! |---|---|---|---|
+//! | J | `release` | N = J/m | energy set free per length as the tip goes on, by direction |
+//! | F, S | | 1, N/m | what the material has become, and its elastic stress (second Piola-Kirchhoff) of a face |
+//! | W, A | | J/m², m² | stored energy per area, and area |
+//! | q | | 1 | one around the tip, falling to zero at the distance ϱ; zero on the cloth's own border |
+//! | ϱ | `radius` | m | max(4 h, ℓ), at most half of the way to another tip, for the mean edge h |
+//! | d | | 1 | direction of the tear (unit, material): yarn directions within 45° of the tip's, the tip's own, and 45° to both sides |
+//! | G_weft, G_warp | [`Toughness`] | N | energy per length of tear that breaks weft, or warp, yarns |
+//! | N̄ | `mean_load` | N/m | load per width across the line, mean over the length ℓ: from a border or tip inward, elsewhere half to each side |
+//! | R | [`Strengths`] | N/m | strength by direction of the tear |
+//! | ℓ | `length` | m | G_c / (π W_b) · c: strength and toughness together fix it. W_b is the energy per area at which a strip breaks, c how much a sheet that shears easily lowers it (1 if it is isotropic) |
+//! | f | | 1 | [resistance](crate::tear::Resistance), on both |
+//!
+//! Between yarn directions J·d / G_c(d) has no maximum of its own (it is a ratio of two linear functions of tan φ), so the candidates hold the best
+//! line exactly. The corners of G_c lock tears to yarns, as in real cloth.
+//!
+//! Starts: none in a step in which a tip goes on, one in a step, none within 1.2 ℓ ahead of a tip (√(c₁₁/c₃₃) times that beside it): there the tip decides.
+//! Loads are per width of cloth at rest, as a testing machine has them, from stress that is smoothed over the faces of each node.
+//!
+//! What is torn is held by a [`Bond`](crate::potential::Bond) that spends G_c Δa as the lips open. In the k-th round of a step a tip goes on by an edge if its energy pays for
+//! k of them (one more while the bond behind it hasn't begun to give way, since that energy is still to come), or if the load ahead of it is above the strength.
+//!
+//! Source: J by Rice 1968 as an integral over faces (Shih, Moran and Nakamura 1986); the rule as a whole was found by experiment, see
+//! `docs/toughness.md`. Limits: bending and inertia are left out of J; needs a model with stress in faces.
+
+use super::{Criterion, Strengths, View, star};
+use crate::cloth::Cloth;
+use crate::fabric::{Fabric, Strength, StrongYarns, Toughness as Energies};
+use crate::math::{Sym2, Vec2, Vec3, atan2, sin_cos};
+use crate::potential::{Bond, Forces};
+use crate::tear::{Part, Request, heading};
+use ripstop_mesh::{CornerId, FaceId, Mesh, NodeId, barycentric};
+use std::collections::HashMap;
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+
+/// Strength, toughness and the length between them.
+#[derive(Clone, Debug)]
+pub struct Toughness {
+    /// Required strength.
+    pub strengths: Strengths,
+    /// Energy per length of tear.
+    pub energies: Energies,
+    /// ℓ [m].
+    pub length: f64,
+    /// How far a tip's influence on stress reaches beside it, over ahead of it.
+    pub broad: f64,
+    /// Mean edge at the start [m].
+    edge: f64,
+}
+
+/// ϱ in mean edges.
+const RADIUS: f64 = 4.0;
+/// How far from tips nothing starts, in ℓ.
+const SHADOW: f64 = 1.2;
+/// How far tips reach beside them at most, over ahead of them.
+const BROADEST: f64 = 8.0;
+/// Directions that a start tries besides those of the yarns.
+const TRIES: usize = 8;
+
+impl Toughness {
+    /// By these properties of a fabric, for a cloth as it is at the start.
+    ///
+    /// # Errors
+    /// The key of the fabric that is missing.
+    pub fn of(fabric: &Fabric, cloth: &Cloth) -> Result<Self, &'static str> {
+        let strength = fabric.strength.ok_or("strength")?;
+        let energies = fabric.toughness.ok_or("toughness")?;
+        let (length, broad) = length_of(fabric, strength, energies);
+        Ok(Self { strengths: strength.by_tear(), energies, length, broad, edge: cloth.mean_edge() })
+    }
+
+    /// The same of cloth that is stronger and tougher by a factor: ℓ stays.
+    pub fn stronger(mut self, factor: f64) -> Self {
+        self.strengths = self.strengths.stronger(factor);
+        let Energies { weft, warp, grid } = self.energies;
+        self.energies = Energies { weft: weft * factor, warp: warp * factor, grid };
+        self
+    }
+
+    /// G_c of a tear from `at` over `way` [m] of material: what its yarns cost per length [N].
+    fn cost(&self, at: Vec2, way: Vec2) -> f64 {
+        let length = way.length();
+        let Energies { weft, warp, grid } = self.energies;
+        let yarns = |from: f64, by: f64| match grid {
+            None => by.abs(),
+            Some(grid) => strong(grid, from, by),
+        };
+        (warp * yarns(at.x, way.x) + weft * yarns(at.y, way.y)) / length
+    }
+
+    /// The directions in which a tip may go on.
+    fn directions(heading: Vec2) -> impl Iterator<Item = Vec2> {
+        let (sin, cos) = sin_cos(FRAC_PI_4);
+        let turned = |s: f64| Vec2::new(cos * heading.x - s * heading.y, s * heading.x + cos * heading.y);
+        let yarns = [Vec2::X, Vec2::NEG_X, Vec2::Y, Vec2::NEG_Y];
+        let near = yarns.into_iter().filter(move |yarn| yarn.dot(heading) > cos - 1e-9);
+        near.chain([heading, turned(sin), turned(-sin)])
+    }
+
+    /// ω of a tip by energy and by load, and the direction in which it goes on.
+    fn tip(&self, view: View<'_>, n: NodeId) -> Option<([f64; 2], Vec2)> {
+        let heading = heading(&view.cloth.mesh, n)?;
+        let release = self.release(view, n);
+        let mut best: Option<(f64, Vec2)> = None;
+        for d in Self::directions(heading) {
+            let ratio = self.by_energy(view, n, release, d);
+            // Straight on, or along a yarn, unless something else is better by more than rounding.
+            if best.is_none_or(|(most, _)| ratio > most + 1e-9 * most.abs()) {
+                best = Some((ratio, d));
+            }
+        }
+        let (ratio, d) = best?;
+        Some(([ratio, self.by_load(view, n, d)], d))
+    }
+
+    /// ω of a tip that goes on in this round, and its direction.
+    fn goes_on(&self, view: View<'_>, n: NodeId) -> Option<(f64, Vec2)> {
+        let ([energy, load], d) = self.tip(view, n)?;
+        // As long as the bond behind it only takes up its load, the energy that the last edge cost is still to come.
+        let paid = if holds_fast(view.cloth, n) { view.round.max(1) } else { view.round };
+        (energy > f64::from(paid + 1) || load > 1.0).then(|| (energy.max(load), d))
+    }
+
+    fn by_energy(&self, view: View<'_>, n: NodeId, release: Vec2, d: Vec2) -> f64 {
+        release.dot(d) / (self.cost(view.cloth.mesh.node_uv(n), d * self.edge) * view.resist(n, d.perp()))
+    }
+
+    fn by_load(&self, view: View<'_>, n: NodeId, d: Vec2) -> f64 {
+        let mut smooth = Smooth::new(view);
+        let (sum, count) = smooth.line(n, d, self.samples(1.0));
+        if count == 0 { 0.0 } else { sum / f64::from(count) / self.required(view, n, d) }
+    }
+
+    /// R f of a line along `d` [N/m].
+    fn required(&self, view: View<'_>, n: NodeId, d: Vec2) -> f64 {
+        let d = if d.y < 0.0 || (d.y == 0.0 && d.x < 0.0) { -d } else { d };
+        self.strengths.at(atan2(d.y, d.x)) * view.resist(n, d.perp())
+    }
+
+    /// Places along a share of ℓ: how many, and the distance between them [m].
+    fn samples(&self, share: f64) -> (u32, f64) {
+        let length = share * self.length;
+        let count = (2.0 * length / self.edge).ceil().clamp(2.0, 32.0);
+        (count as u32, length / count)
+    }
+
+    /// J at a tip [N].
+    pub fn release(&self, view: View<'_>, n: NodeId) -> Vec2 {
+        let mesh = &view.cloth.mesh;
+        let at = mesh.node_uv(n);
+        let others = view.cloth.tips.iter().filter(|tip| tip.node != n);
+        let apart = others.map(|tip| mesh.node_uv(tip.node).distance(at)).fold(f64::INFINITY, f64::min);
+        let radius = (RADIUS * self.edge).max(self.length).min((0.5 * apart).max(1.5 * self.edge));
+        let weight = |c: CornerId| {
+            let near = (2.0 * (1.0 - mesh.uv(c).distance(at) / radius)).clamp(0.0, 1.0);
+            if near > 0.0 && on_own_border(view.cloth, mesh.node(c)) { 0.0 } else { near }
+        };
+        let mut sum = Vec2::ZERO;
+        for face in faces_within(mesh, n, radius) {
+            let corners = face.corners();
+            let q = corners.map(weight);
+            if q[0] == q[1] && q[1] == q[2] {
+                continue;
+            }
+            let uv = corners.map(|c| mesh.uv(c));
+            let (p, r) = (uv[1] - uv[0], uv[2] - uv[0]);
+            let twice = p.perp_dot(r);
+            let slope =
+                Vec2::new(r.y * (q[1] - q[0]) - p.y * (q[2] - q[0]), p.x * (q[2] - q[0]) - r.x * (q[1] - q[0])) / twice;
+            let (stress, energy) = view.forces.face(face, &view.cloth.x);
+            let metric = metric(view.cloth, face);
+            // (FᵀF S) ∇q.
+            let stressed = times(stress, slope);
+            sum += times(metric, stressed) * (0.5 * twice.abs()) - slope * energy;
+        }
+        sum
+    }
+
+    /// The best line of a node where nothing has torn: ω and its direction.
+    fn start(&self, view: View<'_>, smooth: &mut Smooth<'_>, n: NodeId) -> Option<(f64, Vec2)> {
+        let mut best: Option<(f64, Vec2)> = None;
+        let tried = (0..2 * TRIES).map(|k| {
+            let (sin, cos) = sin_cos(PI * k as f64 / (2 * TRIES) as f64);
+            Vec2::new(cos, sin)
+        });
+        for d in tried {
+            let required = self.required(view, n, d);
+            let (stress, metric) = smooth.at(n);
+            if load(stress, metric, d.perp()) < required {
+                continue;
+            }
+            let ratio = self.around(smooth, n, d) / required;
+            if best.is_none_or(|(most, _)| ratio > most * (1.0 + 1e-9)) {
+                best = Some((ratio, d));
+            }
+        }
+        best
+    }
+
+    /// Mean load across a line through a node [N/m], half of ℓ to each side; what is outside is taken on the other side.
+    fn around(&self, smooth: &mut Smooth<'_>, n: NodeId, d: Vec2) -> f64 {
+        let (count, step) = self.samples(0.5);
+        let [ahead, behind] = [d, -d].map(|d| smooth.line(n, d, (count, step)));
+        let missing = |side: (f64, u32)| count - side.1;
+        let mut whole = |d: Vec2, less: u32| smooth.line(n, d, (count + less, step));
+        let (ahead, behind) = match (missing(ahead), missing(behind)) {
+            (0, less) if less > 0 => (whole(d, less), behind),
+            (less, 0) if less > 0 => (ahead, whole(-d, less)),
+            _ => (ahead, behind),
+        };
+        let places = ahead.1 + behind.1;
+        if places == 0 { 0.0 } else { (ahead.0 + behind.0) / f64::from(places) }
+    }
+
+    /// True if a tip is so near that it is the tip that decides.
+    fn in_shadow(&self, cloth: &Cloth, n: NodeId) -> bool {
+        let at = cloth.mesh.node_uv(n);
+        let reach = SHADOW * self.length.max(self.edge);
+        cloth.tips.iter().any(|tip| {
+            let off = at - cloth.mesh.node_uv(tip.node);
+            let Some(ahead) = heading(&cloth.mesh, tip.node) else { return false };
+            let (along, across) = (off.dot(ahead) / reach, off.perp_dot(ahead) / (reach * self.broad));
+            along * along + across * across < 1.0
+        })
+    }
+
+    /// Every node around a face that may be loaded to its strength.
+    fn hot(&self, view: View<'_>) -> Vec<NodeId> {
+        let longest = 1.0 + view.fields.largest_edge_strain.max(0.0);
+        let enough = self.strengths.least() * view.resistance.least() / longest;
+        let mesh = &view.cloth.mesh;
+        let hot = mesh.faces().filter(|&f| view.fields.face_stress[f].largest().0 >= enough);
+        let mut nodes: Vec<NodeId> = hot.flat_map(|f| mesh.face_nodes(f)).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+}
+
+/// ℓ [m], and how far tips reach beside them over ahead of them.
+fn length_of(fabric: &Fabric, strength: Strength, energies: Energies) -> (f64, f64) {
+    let by_angle = [(0.0, strength.weft, energies.weft), (FRAC_PI_2, strength.warp, energies.warp)];
+    let shear = fabric.law().at_rest().shear;
+    let sides = by_angle.map(|(angle, load, toughness)| {
+        let (energy, stretch) = fabric.energy_up_to(angle, load);
+        // Young's modulus over what shearing leaves of it at a tip (Sih, Paris and Irwin 1965, both directions alike).
+        let ratio = load / stretch / shear.max(f64::MIN_POSITIVE);
+        (toughness / (PI * energy) / (0.5 * (1.0 + 0.5 * ratio)).sqrt().max(1.0), ratio)
+    });
+    let [(a, p), (b, q)] = sides;
+    ((a * b).sqrt(), (0.5 * (p + q)).sqrt().clamp(1.0, BROADEST))
+}
+
+/// How many widths of plain cloth the yarns between `from` and `from + by` are worth [m].
+fn strong(StrongYarns { spacing, width, factor }: StrongYarns, from: f64, by: f64) -> f64 {
+    // Width of strong yarns between zero and a place; they are centred on multiples of the spacing.
+    let up_to = |place: f64| {
+        let cells = (place / spacing + 0.5).floor();
+        let inside = place - cells * spacing;
+        cells * width + (inside + 0.5 * width).clamp(0.0, width)
+    };
+    by.abs() + (factor - 1.0) * (up_to(from + by) - up_to(from)).abs()
+}
+
+#[inline]
+fn times(t: Sym2, v: Vec2) -> Vec2 {
+    Vec2::new(t.xx * v.x + t.xy * v.y, t.xy * v.x + t.yy * v.y)
+}
+
+/// U and V of a face: what a metre of weft and of warp has become.
+fn threads(cloth: &Cloth, face: FaceId) -> (Vec3, Vec3, f64) {
+    let [a, b, c] = cloth.mesh.face_uv(face);
+    let [x, y, z] = cloth.mesh.face_nodes(face).map(|n| cloth.x[n]);
+    let (p, r, y, z) = (b - a, c - a, y - x, z - x);
+    let twice = p.perp_dot(r);
+    ((y * r.y - z * p.y) / twice, (z * p.x - y * r.x) / twice, twice)
+}
+
+/// FᵀF of a face.
+fn metric(cloth: &Cloth, face: FaceId) -> Sym2 {
+    let (u, v, _) = threads(cloth, face);
+    Sym2 { xx: u.dot(u), xy: u.dot(v), yy: v.dot(v) }
+}
+
+/// Load per width at rest across a line whose normal is `n` [N/m].
+fn load(stress: Sym2, metric: Sym2, n: Vec2) -> f64 {
+    stress.along(n) * metric.along(n).max(0.0).sqrt()
+}
+
+/// What the faces of a node pull at it by their elastic stress [N].
+pub(crate) fn pull_at(cloth: &Cloth, forces: &Forces, n: NodeId) -> Vec3 {
+    let pull = |c: CornerId| {
+        let face = c.face();
+        let (u, v, twice) = threads(cloth, face);
+        let across = cloth.mesh.uv(c.prev()) - cloth.mesh.uv(c.next());
+        let slope = Vec2::new(-across.y, across.x) / twice;
+        let stressed = times(forces.face(face, &cloth.x).0, slope);
+        (u * stressed.x + v * stressed.y) * (-0.5 * twice.abs())
+    };
+    cloth.mesh.fan(n).map(pull).sum()
+}
+
+/// True if the lips beside a tip are held by a bond that hasn't begun to give way.
+fn holds_fast(cloth: &Cloth, n: NodeId) -> bool {
+    let lips = star(&cloth.mesh, n).filter(|&(e, _)| cloth.mesh.is_border_edge(e));
+    let mut ends = lips.flat_map(|(e, _)| cloth.mesh.edge_nodes(e)).filter(|&end| end != n);
+    ends.any(|end| cloth.bonds.of(end).is_some_and(Bond::is_fast))
+}
+
+/// True if a node is on a border that no tear has made.
+fn on_own_border(cloth: &Cloth, n: NodeId) -> bool {
+    cloth.mesh.is_border_node(n) && star(&cloth.mesh, n).any(|(e, _)| cloth.mesh.is_border_edge(e) && !cloth.torn[e])
+}
+
+/// True if material coordinates go on across an edge.
+fn goes_on(mesh: &Mesh, c: CornerId, twin: CornerId) -> bool {
+    mesh.uv(c) == mesh.uv(twin.next()) && mesh.uv(c.next()) == mesh.uv(twin)
+}
+
+/// The faces with a corner within a distance of a node, on one patch of material coordinates.
+fn faces_within(mesh: &Mesh, n: NodeId, radius: f64) -> Vec<FaceId> {
+    let at = mesh.node_uv(n);
+    let mut found: Vec<FaceId> = mesh.fan(n).map(|c| c.face()).collect();
+    let mut known: std::collections::HashSet<FaceId> = found.iter().copied().collect();
+    let mut next = 0;
+    while next < found.len() {
+        for c in found[next].corners() {
+            let Some(twin) = mesh.twin(c).filter(|&twin| goes_on(mesh, c, twin)) else { continue };
+            let near = twin.face().corners().into_iter().any(|c| mesh.uv(c).distance(at) < radius);
+            if near && known.insert(twin.face()) {
+                found.push(twin.face());
+            }
+        }
+        next += 1;
+    }
+    found
+}
+
+/// Stress and metric at nodes, smoothed over their faces as they are asked for.
+struct Smooth<'a> {
+    view: View<'a>,
+    known: HashMap<NodeId, (Sym2, Sym2)>,
+}
+
+impl<'a> Smooth<'a> {
+    fn new(view: View<'a>) -> Self {
+        Self { view, known: HashMap::new() }
+    }
+
+    fn at(&mut self, n: NodeId) -> (Sym2, Sym2) {
+        let View { cloth, fields, .. } = self.view;
+        *self.known.entry(n).or_insert_with(|| {
+            let (mut stress, mut square, mut area) = (Sym2::default(), Sym2::default(), 0.0);
+            for c in cloth.mesh.fan(n) {
+                let share = cloth.mesh.face_area(c.face()).abs();
+                stress = stress + scaled(fields.face_stress[c.face()], share);
+                square = square + scaled(metric(cloth, c.face()), share);
+                area += share;
+            }
+            (scaled(stress, 1.0 / area), scaled(square, 1.0 / area))
+        })
+    }
+
+    /// Sum of the load across the line from a node along `d` at places `step` [m] apart, from half a step on, and how many of them are on the cloth.
+    fn line(&mut self, n: NodeId, d: Vec2, (count, step): (u32, f64)) -> (f64, u32) {
+        let cloth = self.view.cloth;
+        let mesh = &cloth.mesh;
+        let origin = mesh.node_uv(n);
+        let mut sum = 0.0;
+        let Some(mut face) = mesh.fan(n).find(|&c| looks_into(mesh, c, d)).map(|c| c.face()) else { return (0.0, 0) };
+        for k in 0..count {
+            let place = origin + d * ((f64::from(k) + 0.5) * step);
+            let Some((found, shares)) = locate(mesh, face, place) else { return (sum, k) };
+            face = found;
+            let (mut stress, mut square) = (Sym2::default(), Sym2::default());
+            for (corner, share) in mesh.face_nodes(face).into_iter().zip(shares) {
+                let (s, m) = self.at(corner);
+                (stress, square) = (stress + scaled(s, share), square + scaled(m, share));
+            }
+            sum += load(stress, square, d.perp());
+        }
+        (sum, count)
+    }
+}
+
+fn scaled(t: Sym2, by: f64) -> Sym2 {
+    Sym2 { xx: t.xx * by, xy: t.xy * by, yy: t.yy * by }
+}
+
+/// True if a ray from the node of a corner goes into its face.
+fn looks_into(mesh: &Mesh, c: CornerId, d: Vec2) -> bool {
+    let [a, b] = [c.next(), c.prev()].map(|to| (mesh.uv(to) - mesh.uv(c)).normalize_or_zero());
+    let turn = a.perp_dot(b).signum();
+    turn * a.perp_dot(d) >= -1e-9 && turn * d.perp_dot(b) >= -1e-9 && (a + b).dot(d) > 0.0
+}
+
+/// The face that holds a material point, looked for from `face` on, and the shares of its corners.
+fn locate(mesh: &Mesh, mut face: FaceId, place: Vec2) -> Option<(FaceId, [f64; 3])> {
+    for _ in 0..64 {
+        let shares = barycentric(mesh.face_uv(face), place)?;
+        let least = (0..3).min_by(|&a, &b| shares[a].total_cmp(&shares[b]))?;
+        if shares[least] >= -1e-9 {
+            return Some((face, shares));
+        }
+        // Out across the edge opposite the corner with the least share.
+        let across = face.corners()[(least + 1) % 3];
+        let twin = mesh.twin(across).filter(|&twin| goes_on(mesh, across, twin))?;
+        face = twin.face();
+    }
+    None
+}
+
+impl Criterion for Toughness {
+    fn name(&self) -> &'static str {
+        "toughness"
+    }
+
+    fn wants_stress(&self) -> bool {
+        true
+    }
+
+    fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>) {
+        let cloth = view.cloth;
+        for tip in cloth.tips.iter().filter(|tip| view.can_part(tip.node)) {
+            if let Some((ratio, d)) = self.goes_on(view, tip.node) {
+                requests.push(Request::Part(Part { node: tip.node, pull: d.perp(), ratio }));
+            }
+        }
+        if view.round > 0 || !requests.is_empty() {
+            return;
+        }
+        let mut smooth = Smooth::new(view);
+        let mut best: Option<Part> = None;
+        for n in self.hot(view) {
+            if cloth.weak[n] || !view.can_part(n) || self.in_shadow(cloth, n) {
+                continue;
+            }
+            let Some((ratio, d)) = self.start(view, &mut smooth, n).filter(|(ratio, _)| *ratio > 1.0) else { continue };
+            if best.is_none_or(|part| ratio > part.ratio) {
+                best = Some(Part { node: n, pull: d.perp(), ratio });
+            }
+        }
+        requests.extend(best.map(Request::Part));
+    }
+
+    fn spends(&self, view: View<'_>, part: &Part) -> Option<f64> {
+        let d = part.pull.perp();
+        let cost = self.cost(view.cloth.mesh.node_uv(part.node), d * self.edge);
+        Some(cost * view.resist(part.node, part.pull))
+    }
+
+    fn bonds(&self) -> bool {
+        true
+    }
+
+    fn ratio(&self, view: View<'_>, request: &Request) -> f64 {
+        let Request::Part(part) = request else { return 0.0 };
+        if view.cloth.weak[part.node] {
+            self.tip(view, part.node).map_or(0.0, |(ratios, _)| ratios[0].max(ratios[1]))
+        } else {
+            self.start(view, &mut Smooth::new(view), part.node).map_or(0.0, |(ratio, _)| ratio)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Strength and toughness as a testing machine would find them: laws of criterion `toughness`.
+
+#[path = "../examples/toughness/specimen.rs"]
+mod specimen;
+
+use specimen::{Run, Specimen, run};
+
+fn torn(specimen: Specimen, size: f64, seed: u64) -> Run {
+    run(specimen, size, seed, "implicit", "toughness")
+}
+
+#[test]
+fn a_strip_breaks_at_its_strength_on_any_mesh() {
+    // 100 N/m on 50 mm; the load goes on rising for the few steps in which the tear runs across.
+    for (size, seed) in [(0.004, 0), (0.004, 1), (0.002, 2)] {
+        let Run { onset, largest, .. } = torn(Specimen::Strip, size, seed);
+        assert!(
+            (4.9..5.1).contains(&onset) && (4.9..5.2).contains(&largest),
+            "{size} m, mesh {seed}: {onset} N, {largest} N"
+        );
+    }
+}
+
+#[test]
+fn a_slit_tears_at_a_load_that_halved_edges_hardly_change() {
+    let load = |size: f64, seed: u64| torn(Specimen::Slit, size, seed).largest;
+    let [coarse, fine] = [0.004, 0.002].map(|size| 0.5 * (load(size, 1) + load(size, 2)));
+    assert!((fine / coarse - 1.0).abs() < 0.1, "{coarse} N became {fine} N");
+    // The cloth beside the slit holds 3 N, and the load goes on rising for the few steps in which the tear runs across.
+    assert!(coarse < 1.05 * 3.0, "{coarse} N");
+}
+
+#[test]
+fn a_tear_along_the_middle_stays_there() {
+    for seed in [0, 1] {
+        let Run { off, mean, .. } = torn(Specimen::Trouser, 0.004, seed);
+        assert!(off < 0.002, "off by {off} m");
+        // Two legs do 2 F per length: half of 0.0934 N.
+        assert!((mean / 0.0467 - 1.0).abs() < 0.25, "mesh {seed}: {mean} N");
+    }
+}
