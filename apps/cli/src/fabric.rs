@@ -93,16 +93,16 @@ fn notes(fabric: &Fabric) -> Option<String> {
 
 fn list() -> Result<()> {
     say(format!(
-        "{:13} {:>5}  {:>11}  {:>9}  {:>15}  {}",
+        "{:15} {:>5}  {:>11}  {:>9}  {:>15}  {}",
         "name", "g/m²", "10 N/m [%]", "bend", "strength", "what it is"
     ));
-    say(format!("{:13} {:>5}  {:>11}  {:>9}  {:>15}", "", "", "weft warp", "µN·m", "weft warp kN/m"));
+    say(format!("{:15} {:>5}  {:>11}  {:>9}  {:>15}", "", "", "weft warp", "µN·m", "weft warp kN/m"));
     for name in names() {
         let KnownFabric { title, fabric, .. } = find(name)?;
         let percent = |degrees: f64| 100.0 * fabric.stretch_under(degrees.to_radians(), 10.0);
         let strength = fabric.strength.map_or("-".into(), |s| format!("{:.1} {:.1}", 1e-3 * s.weft, 1e-3 * s.warp));
         say(format!(
-            "{name:13} {:5.0}  {:>11}  {:9.1}  {strength:>15}  {title}",
+            "{name:15} {:5.0}  {:>11}  {:9.1}  {strength:>15}  {title}",
             1e3 * fabric.density,
             format!("{:.2} {:.2}", percent(0.0), percent(90.0)),
             1e6 * fabric.bend,

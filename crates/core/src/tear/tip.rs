@@ -63,26 +63,33 @@ impl Tips {
             }
             n
         };
+        let known = self.born;
+        // Nodes that tips have left in these edits.
+        let mut left: Vec<(NodeId, u32)> = Vec::new();
         for change in log {
             let Change::EdgeOpened { edge, .. } = *change else { continue };
             let ends = mesh.edge_nodes(edge).map(origin);
             let length = mesh.edge_length(edge);
             let at = |tips: &Self, n: NodeId| tips.living.iter().position(|tip| tip.node == n);
-            let (from, to) = match (at(self, ends[0]), at(self, ends[1])) {
-                (Some(_), _) => (ends[0], ends[1]),
-                (None, Some(_)) => (ends[1], ends[0]),
+            let (tip, from, to) = match (at(self, ends[0]), at(self, ends[1])) {
+                (Some(tip), _) => (tip, ends[0], ends[1]),
+                (None, Some(tip)) => (tip, ends[1], ends[0]),
                 (None, None) => {
-                    // A tear begins: inside with a tip at each end, on a border with one.
-                    for n in ends.into_iter().filter(|&n| is_tip(n)) {
-                        self.be_born(edge, n, length, None);
+                    // A tear begins, with a tip at each end until it is known which of them are tips; off a node that a tip has just left it is a branch.
+                    let branch = left.iter().find(|(node, _)| ends.contains(node)).copied();
+                    for node in ends.into_iter().filter(|&n| branch.is_none_or(|(off, _)| off != n)) {
+                        let from = branch.map(|(_, number)| number);
+                        self.living.push(Tip { number: self.born, node, length, from });
+                        self.went.push((edge, self.born));
+                        self.born += 1;
                     }
                     continue;
                 }
             };
-            let tip = at(self, from).expect("one of them has it");
             let number = self.living[tip].number;
             self.living[tip].node = to;
             self.living[tip].length += length;
+            left.push((from, number));
             self.went.push((edge, number));
             // Where a tip is already the two are one: the elder stays.
             let mut met = self.living.iter().enumerate().filter(|(_, tip)| tip.node == to).map(|(k, _)| k);
@@ -90,32 +97,24 @@ impl Tips {
                 self.living.remove(younger);
             }
         }
-        // What came off the same node as another tip has branched from it.
-        for change in log {
-            let Change::EdgeOpened { edge, .. } = *change else { continue };
-            for n in mesh.edge_nodes(edge).map(origin) {
-                if is_tip(n) && !self.living.iter().any(|tip| tip.node == n) {
-                    let from = self
-                        .went
-                        .iter()
-                        .find(|(e, _)| mesh.edge_nodes(*e).iter().any(|&m| shares(mesh, edge, origin(m), &origin)));
-                    let from = from.map(|(_, tip)| *tip);
-                    self.be_born(edge, n, mesh.edge_length(edge), from);
-                }
-            }
-        }
         self.living.retain(|tip| is_tip(tip.node));
+        self.renumber(known);
     }
 
-    fn be_born(&mut self, edge: EdgeId, node: NodeId, length: f64, from: Option<u32>) {
-        self.living.push(Tip { number: self.born, node, length, from });
-        self.went.push((edge, self.born));
-        self.born += 1;
+    /// Numbers the tips that have come to be since there were `known` in turn, leaving out what was none in the end.
+    fn renumber(&mut self, known: u32) {
+        let stayed: Vec<u32> = self.living.iter().map(|tip| tip.number).filter(|number| *number >= known).collect();
+        let renamed = |number: u32| match stayed.iter().position(|stayed| *stayed == number) {
+            Some(place) => Some(known + place as u32),
+            None => Some(number).filter(|number| *number < known),
+        };
+        self.went.retain_mut(|(_, tip)| renamed(*tip).map(|number| *tip = number).is_some());
+        for tip in &mut self.living {
+            tip.number = renamed(tip.number).unwrap_or(tip.number);
+            tip.from = tip.from.and_then(renamed);
+        }
+        self.born = known + stayed.len() as u32;
     }
-}
-
-fn shares(mesh: &Mesh, edge: EdgeId, n: NodeId, origin: &impl Fn(NodeId) -> NodeId) -> bool {
-    mesh.edge_nodes(edge).into_iter().any(|m| origin(m) == n)
 }
 
 /// Angle from one unit vector to another [rad].
