@@ -85,3 +85,8 @@ fn direction() {
 fn contact() {
     keeps_its_promises("contact");
 }
+
+#[test]
+fn standards() {
+    keeps_its_promises("standards");
+}

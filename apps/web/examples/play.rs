@@ -61,7 +61,7 @@ impl Play {
     }
 
     fn size(&self) -> f64 {
-        (0..3).map(|k| (self.high[k] - self.low[k]).powi(2)).sum::<f64>().sqrt()
+        (0..3).map(|k| self.high[k] - self.low[k]).map(|side| side * side).sum::<f64>().sqrt()
     }
 
     fn ray(&self, to: [f64; 3]) -> Value {

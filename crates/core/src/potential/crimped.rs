@@ -124,7 +124,7 @@ impl Crimped {
             return Err(("c33", format!("`c33` is {c33}, but must be zero or more [N/m]")));
         }
         // Slopes fall a little below the soft ones before the crimp is straight.
-        if !(c12 * c12 < 0.25 * self.weft.soft * self.warp.soft) {
+        if !c12.is_finite() || c12 * c12 >= 0.25 * self.weft.soft * self.warp.soft {
             let rule = "below half of the root of both `soft` in size, or strain would give energy";
             return Err(("c12", format!("`c12` is {c12}, but must be {rule}")));
         }
