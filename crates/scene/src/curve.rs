@@ -126,7 +126,7 @@ mod tests {
         let mut points = vec![(0.0, 0.0)];
         for (k, peak) in peaks.iter().enumerate() {
             let at = k as f64 + 1.0;
-            points.extend([(at, *peak), (at + 0.5, 0.5 * peak)]);
+            points.extend([(at, *peak), (at + 0.5, 0.5)]);
         }
         LoadCurve { points }
     }
@@ -137,8 +137,8 @@ mod tests {
         assert_eq!(curve.peaks().len(), 8);
         // From the first peak at 1 to the end at 8.5 a quarter is 1.875: peaks from 2.875 on.
         assert_eq!(curve.read(Reading::MeanOfPeaks), (2.0 + 3.0 + 4.0 + 5.0 + 6.0 + 7.0) / 6.0);
-        let teeth: f64 = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0].iter().map(|peak| 1.5 * peak).sum();
-        assert_eq!(curve.read(Reading::Mean), teeth / 12.0);
+        // Six peaks and the six valleys of half a newton after them.
+        assert_eq!(curve.read(Reading::Mean), (27.0 + 6.0 * 0.5) / 12.0);
         assert_eq!(curve.read(Reading::FiveHighestPeaks), (9.0 + 7.0 + 6.0 + 5.0 + 4.0) / 5.0);
         assert_eq!((curve.read(Reading::Largest), curve.read(Reading::TravelAtLargest)), (9.0, 1.0));
     }
