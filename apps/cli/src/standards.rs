@@ -93,7 +93,7 @@ pub fn standards(args: &Args) -> Result<End> {
                     points: millimetres(&[(0.0, reference), (end, reference)]),
                 });
             }
-            let title = format!("{}: {}, {breaks} breaks", known.title, standard.by);
+            let title = format!("{stem}, {}, {breaks}", standard.by);
             let labels = Labels { title, x: "travel [mm]".into(), y: "load [N]".into() };
             let plot = output.join(format!("{name}.svg"));
             write_whole(&plot, lines(&labels, &series)?.as_bytes()).with_context(|| {
