@@ -105,6 +105,7 @@ impl Field {
     /// Takes points, edges and triangles of bodies and cloth anew: at the beginning, and after edits of the cloth.
     pub fn link(&mut self, cloth: &Cloth, bodies: &Bodies, on_itself: bool) {
         self.on_itself = on_itself;
+        let body_faces = self.body_faces;
         self.faces.clear();
         self.edges.clear();
         self.body_of.clear();
@@ -164,9 +165,16 @@ impl Field {
                 }
             }
         }
-        self.flat.link(cloth);
-        self.built = false;
+        let changed = self.flat.link(cloth);
         self.slack = -1.0;
+        // After edits the tree stays as it is but for what is new.
+        let (first, flat) = (self.body_faces as u32, &self.flat);
+        let beside = |f: u32| flat.beside(f.checked_sub(first)?).map(|g| g + first);
+        self.built &= body_faces == self.body_faces && self.tree.extend(self.faces.len(), beside);
+        if self.built {
+            let marked: Vec<bool> = std::iter::repeat_n(false, body_faces).chain(changed.iter().copied()).collect();
+            self.flat.forget_changed(&changed, &self.tree.marked(&marked));
+        }
     }
 
     /// True if the point belongs to a body.
@@ -278,8 +286,8 @@ impl Field {
         now.extend(start[*body_points..].iter().zip(v).map(|(x, v)| *x + *v * h));
     }
 
-    /// True if the list is good for this step. Otherwise notes what has strayed, if that is little.
-    fn is_listed(&mut self) -> bool {
+    /// True if the list is good for this step. Otherwise notes what has strayed, if that is little. Asked again in the same step, only what has `moved` since needs a look.
+    fn is_listed(&mut self, moved: Option<&[bool]>) -> bool {
         let Self { start, now, strayed, ways, slack, clock, h, until, span, .. } = self;
         strayed.clear();
         if *slack < 0.0 || ways.len() != now.len() {
@@ -292,11 +300,15 @@ impl Field {
         }
         let limit = (0.5 * *slack) * (0.5 * *slack);
         let (mut count, mut total) = (0, 0);
-        strayed.extend(start.iter().zip(&*now).zip(&*ways).map(|((start, now), &(place, by))| {
+        strayed.extend(start.iter().zip(&*now).zip(&*ways).enumerate().map(|(i, ((start, now), &(place, by)))| {
+            total += 1;
+            if moved.is_some_and(|moved| !moved[i]) {
+                return false;
+            }
             // Straight ways that are near at both ends are near all the time. What is no number has strayed.
             let near = (*start - place - by * begin).length_squared().max((*now - place - by * end).length_squared());
             let strayed = near.is_nan() || near > limit;
-            (count, total) = (count + usize::from(strayed), total + 1);
+            count += usize::from(strayed);
             strayed
         }));
         if 2 * count > total {
@@ -326,9 +338,9 @@ impl Field {
     }
 
     /// Lists the pairs that come as near as `reach` [m] to each other between the beginning of the step and now. The list stays good while nothing moves further than half of
-    /// `slack` [m] from where it would go. True if there is a new list.
-    pub fn list(&mut self, reach: f64, slack: f64) -> bool {
-        if self.is_listed() {
+    /// `slack` [m] from where it would go. True if there is a new list. Asked again in the same step, only points that have `moved` since are looked at.
+    pub fn list(&mut self, reach: f64, slack: f64, moved: Option<&[bool]>) -> bool {
+        if self.is_listed(moved) {
             return false;
         }
         self.set_ways();
@@ -654,7 +666,7 @@ mod tests {
                         *x += wild(1000 + n as u64) * 0.003;
                     }
                 }
-                let new = field.list(REACH, slack);
+                let new = field.list(REACH, slack, None);
                 mended += u32::from(new && !field.strayed.is_empty());
                 anew += u32::from(new && field.strayed.is_empty());
                 assert!(is_whole(&field), "step {step}");

@@ -18,7 +18,7 @@
 //! **The line must run through cloth.** For two clusters of triangles that is asked of the rectangle around them: from one of them all triangles are visited that can be reached across sides that
 //! touch the inside of the rectangle. If no border is among those sides (the lips of a tear are borders, and so are seams where material coordinates jump), every line within the rectangle runs
 //! through what was visited, and each place of the rectangle is passed once, as long as no triangle is turned over and none winds around a node more than once. Both clusters must have been visited whole. That depends on
-//! the mesh alone and is kept until the tree of boxes is built anew.
+//! the mesh alone and is kept until one of these triangles changes, or the tree of boxes is built anew.
 //!
 //! Source: the bound is the usual proof of the inverse function theorem. It does what bounds on normals with a test of contours do (Volino, Magnenat-Thalmann 1994; Provot 1997), without a contour, and for a distance instead of
 //! a crossing.
@@ -97,10 +97,10 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// Takes the material anew.
-    pub fn link(&mut self, cloth: &Cloth) {
+    /// Takes the material anew. Returns which triangles are others than before, or new.
+    pub fn link(&mut self, cloth: &Cloth) -> Vec<bool> {
         let mesh = &cloth.mesh;
-        self.forget();
+        let before = (std::mem::take(&mut self.uv), std::mem::take(&mut self.across), std::mem::take(&mut self.height));
         self.uv.clear();
         self.uv.extend(mesh.faces().map(|f| mesh.face_uv(f)));
         self.across.clear();
@@ -138,6 +138,28 @@ impl Flat {
         self.seen.clear();
         self.seen.resize(self.uv.len(), 0);
         self.stamp = 0;
+        let (uv, across, height) = before;
+        let same = |f: usize| {
+            uv.get(f) == Some(&self.uv[f])
+                && across[f] == self.across[f]
+                && height[f].to_bits() == self.height[f].to_bits()
+        };
+        (0..self.uv.len()).map(|f| !same(f)).collect()
+    }
+
+    /// Forgets what it knows of lines through triangles that have changed: those of the cloth by their own number, and of each cluster whether it has one of them. Where a line has left the cloth it still does.
+    pub fn forget_changed(&mut self, changed: &[bool], clusters: &[bool]) {
+        for (regions, own) in self.regions.iter_mut().zip(clusters) {
+            let good = |with: u32, region: &Region| {
+                !own && !clusters[with as usize] && !region.around.iter().any(|&f| changed[f as usize])
+            };
+            regions.retain(|(with, region)| region.as_ref().is_none_or(|region| good(*with, region)));
+        }
+    }
+
+    /// A neighbour of a triangle that has a smaller number, if there is one.
+    pub fn beside(&self, face: u32) -> Option<u32> {
+        self.across[face as usize].into_iter().filter(|&g| g < face).min()
     }
 
     /// The tree of boxes was built anew: its clusters are others.

@@ -246,7 +246,7 @@ impl Contacts {
             Field::place(&mut self.field.start, &cloth.x, bodies, false);
             let twists = &self.bodies;
             self.field.foresee(&cloth.v, |b, x| twists[b].speed(x - bodies.middle(b)), h);
-            self.field.list(2.0 * self.thickness, self.slack());
+            self.field.list(2.0 * self.thickness, self.slack(), None);
             self.press(cloth);
             self.make_rows(cloth, bodies, settings);
         }
@@ -485,7 +485,7 @@ impl Contacts {
         Field::place(&mut self.field.start, &self.start, bodies, true);
         Field::place(&mut self.field.now, &cloth.x, bodies, false);
         let slack = self.slack();
-        self.field.list(2.0 * self.thickness, slack);
+        self.field.list(2.0 * self.thickness, slack, None);
         let sizes = (self.thickness, slack, settings.friction);
         self.resolver.run(&mut self.field, cloth, bodies, sizes, h, &mut self.report);
     }

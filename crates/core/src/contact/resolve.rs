@@ -76,7 +76,7 @@ impl Resolver {
         let mut touched = false;
         for round in 0..ROUNDS {
             // What was moved may have come near others.
-            if round > 0 && field.list(2.0 * thickness, slack) {
+            if round > 0 && field.list(2.0 * thickness, slack, Some(&self.moved)) {
                 field.measure();
                 self.moved.fill(true);
             }

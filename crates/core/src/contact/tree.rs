@@ -4,16 +4,19 @@
 //! is asked of their *relative* motion, so cloth that falls or swings as a whole is as cheap as cloth at rest.
 //! Boxes are in single precision around a local origin and grown by what that rounds away: none is ever too small.
 //!
-//! The tree is refitted each time and built anew when triangles change or its boxes have grown too much.
+//! The tree is refitted each time. Triangles that are made by edits join the leaf of a neighbour; it is built anew when they have become many or its boxes have grown too much.
 
 use glam::Vec3A;
 use rayon::prelude::*;
 
-/// Triangles in a leaf, at most.
+/// Triangles in a leaf, at most, when the tree is built.
 const LEAF: usize = 4;
 
 /// Triangles of a pair of tree nodes that is work for one thread, at most: a fixed number, whoever does it.
 const TASK: u32 = 16;
+
+/// One of so many triangles is new when the tree is built anew.
+const MANY: usize = 4;
 
 /// Such pairs that are handed to a thread together.
 const TOGETHER: usize = 32;
@@ -98,6 +101,8 @@ pub struct Tree {
     leaves: Vec<Swept>,
     /// Sum of the sizes of all boxes when the tree was built.
     built_size: f32,
+    /// How many triangles there were then.
+    built_count: usize,
     mute: u32,
     /// Branches that pairs are looked for of; all if empty.
     lively: Vec<bool>,
@@ -118,6 +123,63 @@ impl Tree {
         }
         self.order = order;
         self.built_size = 0.0;
+        self.built_count = middles.len();
+    }
+
+    /// Takes up triangles behind those there are, up to `count`, each in the leaf of one that is `beside` it. False, and nothing is done, if the tree should be built anew instead.
+    pub fn extend(&mut self, count: usize, beside: impl Fn(u32) -> Option<u32>) -> bool {
+        let old = self.order.len();
+        if count < old || self.built_count == 0 || count > self.built_count + self.built_count / MANY {
+            return false;
+        }
+        let mut leaf = vec![0; count];
+        for i in (0..self.branches.len()).filter(|&i| self.is_leaf(i)) {
+            self.triangles(i as u32).iter().for_each(|&f| leaf[f as usize] = i as u32);
+        }
+        // How many join the leaves before each branch.
+        let mut joining = vec![0; self.branches.len() + 1];
+        for f in old..count {
+            let Some(neighbour) = beside(f as u32).filter(|&g| g >= self.mute && (g as usize) < f) else {
+                return false;
+            };
+            leaf[f] = leaf[neighbour as usize];
+            joining[leaf[f] as usize + 1] += 1;
+        }
+        for i in 0..self.branches.len() {
+            joining[i + 1] += joining[i];
+        }
+        for (i, branch) in self.branches.iter_mut().enumerate() {
+            let more = joining[branch.next as usize] - joining[i];
+            branch.first += joining[i];
+            branch.count += more;
+            branch.mute &= more == 0;
+        }
+        self.order.resize(count, 0);
+        let mut free: Vec<u32> = self.branches.iter().map(|branch| branch.first).collect();
+        for (f, leaf) in leaf.iter().enumerate() {
+            let place = &mut free[*leaf as usize];
+            self.order[*place as usize] = f as u32;
+            *place += 1;
+        }
+        true
+    }
+
+    #[inline]
+    fn is_leaf(&self, i: usize) -> bool {
+        self.branches[i].next as usize == i + 1
+    }
+
+    /// Of each branch whether it has one of the triangles that are `marked`.
+    pub fn marked(&self, marked: &[bool]) -> Vec<bool> {
+        let mut of = vec![false; self.branches.len()];
+        for i in (0..of.len()).rev() {
+            of[i] = if self.is_leaf(i) {
+                self.triangles(i as u32).iter().any(|&f| marked[f as usize])
+            } else {
+                of[i + 1] || of[self.branches[i + 1].next as usize]
+            };
+        }
+        of
     }
 
     fn divide(&mut self, order: &mut [u32], first: usize, middles: &[Vec3A]) {
@@ -171,7 +233,7 @@ impl Tree {
     #[inline]
     fn boxed(&self, i: usize) -> Swept {
         let Branch { first, count, .. } = self.branches[i];
-        if count as usize <= LEAF {
+        if self.is_leaf(i) {
             self.leaves[first as usize..][..count as usize].iter().fold(Swept::NONE, |all, leaf| all.with(leaf))
         } else {
             self.boxes[i + 1].with(&self.boxes[self.branches[i + 1].next as usize])
@@ -180,21 +242,14 @@ impl Tree {
 
     /// Until it is refitted, only pairs of which at least one triangle is `lively` are looked for. Others have the boxes that they had.
     pub fn enliven(&mut self, lively: &[bool], triangle: impl Fn(u32) -> Swept) {
-        self.lively.clear();
-        self.lively.resize(self.branches.len(), false);
+        self.lively = self.marked(lively);
         for i in (0..self.branches.len()).rev() {
             let Branch { first, count, .. } = self.branches[i];
-            let range = first as usize..(first + count) as usize;
-            self.lively[i] = if count as usize <= LEAF {
-                self.order[range.clone()].iter().any(|&f| lively[f as usize])
-            } else {
-                self.lively[i + 1] || self.lively[self.branches[i + 1].next as usize]
-            };
             if !self.lively[i] {
                 continue;
             }
-            if count as usize <= LEAF {
-                for at in range {
+            if self.is_leaf(i) {
+                for at in first as usize..(first + count) as usize {
                     self.leaves[at] = triangle(self.order[at]);
                 }
             }
@@ -214,7 +269,7 @@ impl Tree {
             if self.lively.get(i).is_some_and(|lively| !lively) {
                 continue;
             }
-            out[i] = if self.branches[i].count as usize <= LEAF {
+            out[i] = if self.is_leaf(i) {
                 self.triangles(i as u32).iter().fold(none, |all, &f| join(all, triangle(f)))
             } else {
                 join(out[i + 1], out[self.branches[i + 1].next as usize])
@@ -243,7 +298,7 @@ impl Tree {
             if !self.is_lively(a, b) || at.loud && bt.loud && calm((a, b), [a, b].map(|n| self.triangles(n))) {
                 continue;
             }
-            if at.count.max(bt.count) <= TASK {
+            if at.count.max(bt.count) <= TASK || (self.is_leaf(a as usize) && self.is_leaf(b as usize)) {
                 tasks.push((a, b));
             } else {
                 self.widen(a, b, reach, &mut |pair| open.push(pair));
@@ -288,7 +343,7 @@ impl Tree {
         if (at.mute && bt.mute) || !self.is_lively(a, b) {
             return true;
         }
-        let (a_leaf, b_leaf) = (at.count as usize <= LEAF, bt.count as usize <= LEAF);
+        let (a_leaf, b_leaf) = (self.is_leaf(a as usize), self.is_leaf(b as usize));
         if a_leaf && b_leaf {
             push((a, b));
             return false;
@@ -378,6 +433,32 @@ mod tests {
             }
             assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn triangles_that_join_are_found_as_if_they_had_been_there() {
+        let (old, count, reach) = (250u32, 300u32, 0.02);
+        let corners = random(count, 0.05);
+        let boxes: Vec<Swept> = corners.iter().map(|&c| Swept::of(c)).collect();
+        let middles: Vec<Vec3A> = corners.iter().map(|c| (c[0].0 + c[1].0 + c[2].0) / 3.0).collect();
+        let find = |tree: &mut Tree| {
+            tree.refit(|f| boxes[f as usize]);
+            let mut lists = Vec::new();
+            tree.pairs(reach, |_, _| false, |a, b, _, _, list| list.push((a.min(b), a.max(b))), &mut lists);
+            let mut found: Vec<(u32, u32)> = lists.concat();
+            found.sort_unstable();
+            found
+        };
+        let (mut whole, mut joined) = (Tree::default(), Tree::default());
+        whole.build(&middles, 10);
+        joined.build(&middles[..old as usize], 10);
+        // Many beside one and the same, some beside others that have joined; twice.
+        let beside = |f: u32| Some(if f % 3 == 0 { f - 1 } else { 10 + f % 7 });
+        assert!(joined.extend(270, beside) && joined.extend(count as usize, beside));
+        assert_eq!(find(&mut joined), find(&mut whole));
+        assert!(!joined.extend(count as usize + 1, |_| None), "no neighbour");
+        assert!(!joined.extend(400, beside), "too many");
+        assert!(!joined.extend(200, beside), "fewer");
     }
 
     #[test]
