@@ -99,7 +99,8 @@ impl Live {
         let document = self.document();
         let tear = document.get("tear").and_then(Value::as_table);
         let criterion = document::criterion(&document).map(|(kind, _)| kind.to_string());
-        let opening = tear.map(|tear| tear.get("opening").and_then(Value::as_str).unwrap_or("snap").to_string());
+        let usual = if criterion.as_deref() == Some("toughness") { "through" } else { "snap" };
+        let opening = tear.map(|tear| tear.get("opening").and_then(Value::as_str).unwrap_or(usual).to_string());
         let openings = OPENINGS.into_iter().filter(|_| !woven && criterion.is_some()).map(choice).collect();
         let own = self.scene.fabric.name.clone();
         Options {

@@ -2,7 +2,7 @@
 //! in exported scenes.
 
 use super::document::{number, table};
-use crate::file::{ModelKind, Scene};
+use crate::file::{FabricTable, ModelKind, Scene};
 use toml::{Table, Value};
 
 /// A criterion as it is offered.
@@ -59,18 +59,22 @@ pub const OFFERS: &[Offer] = &[
     Offer {
         name: "toughness",
         label: "strength and toughness",
-        fits: |scene| {
-            let named = scene.fabric.name.as_ref().and_then(|name| crate::fabric::named(name).ok());
-            let of_name = named.as_ref().map(|known| &known.fabric);
-            let strength = scene.fabric.strength.or(of_name.and_then(|fabric| fabric.strength));
-            let toughness = scene.fabric.toughness.or(of_name.and_then(|fabric| fabric.toughness));
-            matches!(scene.model, ModelKind::Membrane { .. }) && strength.is_some() && toughness.is_some()
-        },
+        fits: |scene| matches!(scene.model, ModelKind::Membrane { .. }) && has_toughness(&scene.fabric),
         table: |_, _| table([("factor", Value::Float(1.0))]),
         strain: |_, _| None,
         strengths: &["factor"],
     },
 ];
+
+/// Whether strength and toughness of a fabric are known.
+pub fn has_toughness(fabric: &FabricTable) -> bool {
+    let named = fabric.name.as_ref().and_then(|name| crate::fabric::named(name).ok());
+    let known = |own: bool, of_name: fn(&ripstop::Fabric) -> bool| {
+        own || named.as_ref().is_some_and(|known| of_name(&known.fabric))
+    };
+    known(fabric.strength.is_some(), |fabric| fabric.strength.is_some())
+        && known(fabric.toughness.is_some(), |fabric| fabric.toughness.is_some())
+}
 
 /// The row of a criterion.
 pub fn offer(name: &str) -> Option<&'static Offer> {

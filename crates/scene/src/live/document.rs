@@ -113,6 +113,12 @@ fn list<'a>(of: &'a mut Table, key: &str) -> &'a mut Vec<Value> {
     value.as_array_mut().expect("just made one")
 }
 
+/// Whether strength and toughness of a scene's fabric are known.
+fn knows_toughness(scene: &Table) -> bool {
+    let fabric = scene.get("fabric").and_then(|fabric| fabric.clone().try_into().ok());
+    fabric.is_some_and(|fabric| criteria::has_toughness(&fabric))
+}
+
 /// Lays what was chosen over a scene whose fabric has this stiffness [N/m], or whose yarns break at this strain.
 pub fn choose(scene: &mut Table, settings: &Settings, stretch: f64, breaking: Option<f64>) {
     if let Some(breaking) = breaking {
@@ -131,6 +137,13 @@ pub fn choose(scene: &mut Table, settings: &Settings, stretch: f64, breaking: Op
         let chosen = Value::Table((offer.table)(strain, stretch));
         let kinds = [(offer.name.to_string(), chosen)].into_iter().collect();
         inner(scene, "tear").insert("criterion".into(), Value::Table(kinds));
+    }
+    // A fabric whose toughness nobody has measured tears by its strain.
+    if criterion(scene).is_some_and(|(now, _)| now == "toughness") && !knows_toughness(scene) {
+        let kinds = [("separation_tensor", Value::Table(table([("strength", Value::Float(USUAL_STRAIN))])))];
+        let tear = inner(scene, "tear");
+        tear.insert("criterion".into(), Value::Table(table(kinds)));
+        tear.entry("opening").or_insert_with(|| "through".into());
     }
     if criterion(scene).is_none() {
         return;

@@ -166,6 +166,21 @@ fn choices_start_again_and_bad_ones_change_nothing() {
 }
 
 #[test]
+fn a_fabric_without_toughness_tears_by_strain_where_another_tears_by_toughness() {
+    let figures = "stretch = 400\n[fabric.strength]\nweft = 90\nwarp = 90\n[fabric.toughness]\nweft = 1\nwarp = 1\n[model.membrane]";
+    let tough = SHEET.replace("stretch = 400", figures).replace("opening = \"through\"\n", "");
+    let mut live = live(&tough.replace("separation_tensor]\nstrength = 0.3", "toughness]"));
+    let now = |live: &Live| live.options().now;
+    let chosen = |live: &Live| (now(live).criterion.unwrap(), now(live).opening.unwrap());
+    assert_eq!(chosen(&live), ("toughness".into(), "through".into()));
+    live.set(Change { fabric: Some("silk".into()), ..Change::default() }).unwrap();
+    assert_eq!(chosen(&live), ("separation_tensor".into(), "through".into()));
+    live.set(Change { fabric: Some("ripstop-nylon".into()), ..Change::default() }).unwrap();
+    assert_eq!(chosen(&live), ("toughness".into(), "through".into()));
+    steps(&mut live, 2);
+}
+
+#[test]
 fn paint_makes_a_map_that_the_scene_carries() {
     let mut live = live(SHEET);
     steps(&mut live, 5);
