@@ -14,8 +14,8 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-const FRAMES: usize = 90;
-const DENSITY: f64 = 0.2;
+pub const FRAMES: usize = 90;
+pub const DENSITY: f64 = 0.2;
 
 /// What is thrown.
 pub struct Ball {
@@ -47,9 +47,23 @@ struct Row {
     ball_height: f64,
 }
 
-fn cloth(side: usize) -> anyhow::Result<Cloth> {
+/// A level sheet of 1 m.
+pub fn cloth(side: usize) -> anyhow::Result<Cloth> {
     let mesh = generate::grid(Vec2::ONE, [side; 2]).context("the grid")?;
     Ok(Cloth::flat(mesh, DENSITY, Placement { warp: Vec3::Z, ..Placement::default() }))
+}
+
+/// Holds two of its sides.
+pub fn held(cloth: &Cloth) -> Grip {
+    let held: Vec<NodeId> = cloth.mesh.nodes().filter(|&n| [0.0, 1.0].contains(&cloth.mesh.node_uv(n).x)).collect();
+    Grip::still("sides", &held, cloth)
+}
+
+/// The ball on its way.
+pub fn thrown(ball: &Ball) -> anyhow::Result<Bodies> {
+    let drive = Drive::Free { mass: ball.mass, velocity: ball.velocity, spin: Vec3::ZERO };
+    let ball = BodySpec::new("ball", Shape::Ball { radius: ball.radius }).at(Pose::at(ball.place)).driven(drive);
+    Ok(Bodies::new(vec![ball], Vec3::new(0.0, -9.81, 0.0))?)
 }
 
 /// Steps to a frame.
@@ -65,11 +79,7 @@ fn ours(side: usize, implicit: bool) -> anyhow::Result<Simulation> {
         springs(&Fabric { bend: 0.0, ..fabric }, &cloth)
     };
     potentials.extend(Surroundings::default().loads(&cloth));
-    let held: Vec<NodeId> = cloth.mesh.nodes().filter(|&n| [0.0, 1.0].contains(&cloth.mesh.node_uv(n).x)).collect();
-    let grip = Grip::still("sides", &held, &cloth);
-    let drive = Drive::Free { mass: BALL.mass, velocity: BALL.velocity, spin: Vec3::ZERO };
-    let ball = BodySpec::new("ball", Shape::Ball { radius: BALL.radius }).at(Pose::at(BALL.place)).driven(drive);
-    let bodies = Bodies::new(vec![ball], Vec3::new(0.0, -9.81, 0.0))?;
+    let (grip, bodies) = (held(&cloth), thrown(&BALL)?);
     let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself: true };
     // Rows of contact are those of the beginning of a step, so steps are short and have few substeps.
     let xpbd = XpbdSettings { substeps: 4, ..XpbdSettings::default() };
@@ -128,7 +138,7 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
             let solver = if implicit { "implicit, 4 steps, membrane" } else { "xpbd, 4 steps of 4 substeps, springs" };
             add("ripstop", solver, found, simulation.bodies().middle(0).y);
         }
-        let (mut rapier, ball) = Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into())?;
+        let (mut rapier, ball) = Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), None)?;
         let found = timed(&sheet, || {
             rapier.frame();
             Ok(rapier.positions())

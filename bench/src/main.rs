@@ -1,6 +1,6 @@
 //! The same work on ripstop and on other engines, in one run.
 //!
-//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`, and the same with `ball`; `yarns`
+//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`, and the same with `ball` and `torn`; `yarns`
 //!
 //! Figures are to be read as ratios of rows of one run: machines differ, and so does one machine from hour to hour.
 
@@ -8,6 +8,7 @@ mod ball;
 mod hang;
 mod peer;
 mod strain;
+mod torn;
 mod yarns;
 
 use clap::{Parser, Subcommand};
@@ -46,6 +47,18 @@ enum Work {
         #[arg(short, long, default_value = "out/bench")]
         output: PathBuf,
     },
+    /// A heavy ball through such a sheet, which tears: cost of a frame, and how it comes apart.
+    Torn {
+        /// Nodes per side.
+        #[arg(long, value_delimiter = ',', default_values_t = [50, 100], value_parser = clap::value_parser!(u32).range(3..=500))]
+        sizes: Vec<u32>,
+        /// Threads.
+        #[arg(long, value_delimiter = ',', default_values_t = [2], value_parser = clap::value_parser!(u16).range(1..=256))]
+        threads: Vec<u16>,
+        /// Folder for torn.json and torn.md.
+        #[arg(short, long, default_value = "out/bench")]
+        output: PathBuf,
+    },
     /// Two corners of woven cloth pulled apart: time per frame against crossings, and two levels against yarns alone.
     Yarns {
         /// Warps; there are half as many wefts.
@@ -72,6 +85,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().work {
         Work::Hang { sizes, threads, output } => hang::run(&sizes, &threads, &output),
         Work::Ball { sizes, threads, output } => ball::run(&sizes, &threads, &output),
+        Work::Torn { sizes, threads, output } => torn::run(&sizes, &threads, &output),
         Work::Yarns { sizes, threads, all_yarn, output } => yarns::run(&sizes, &threads, all_yarn, &output),
         Work::Plot { folder } => hang::draw(&folder),
     }

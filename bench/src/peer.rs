@@ -38,12 +38,13 @@ impl Rapier {
         Ok(Self { world, cloth })
     }
 
-    /// A level sheet of 1 m² held on two sides, met by a ball from above; contact and all else as rapier has it.
+    /// A level sheet of 1 m² held on two sides, met by a ball from above; contact and all else as rapier has it. Its edges tear at `tear_strain`, if at all.
     pub fn with_ball(
         side: usize,
         density: f64,
         ball: &Ball,
         threads: usize,
+        tear_strain: Option<f32>,
     ) -> anyhow::Result<(Self, RigidBodyHandle)> {
         let mut world = PhysicsWorld::new();
         world.gravity = Vector::new(0.0, -9.81, 0.0);
@@ -51,11 +52,14 @@ impl Rapier {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("threads")?;
         world.physics_pipeline.set_thread_pool(Some(std::sync::Arc::new(pool)));
         let step = 1.0 / (side - 1) as f32;
-        let cloth =
+        let mut cloth =
             SoftBodyBuilder::cloth(Vector::ZERO, Vector::new(0.0, 0.0, step), Vector::new(step, 0.0, 0.0), side, side)
                 .mass(density as f32)
                 .pinned_particles((0..side).flat_map(|row| [row * side, row * side + side - 1]).map(|n| n as u32))
                 .can_sleep(false);
+        if let Some(strain) = tear_strain {
+            cloth = cloth.tear_strain(strain);
+        }
         let cloth = world.soft_bodies.insert(cloth, &mut world.bodies, &mut world.colliders);
         let single = |v: Vec3| Vector::new(v.x as f32, v.y as f32, v.z as f32);
         let body =

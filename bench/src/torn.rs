@@ -1,0 +1,216 @@
+//! A heavy ball through a sheet that is held on two sides: what a frame costs while cloth tears, and how it comes apart.
+
+use crate::ball::{Ball, DENSITY, FRAMES, cloth, held, thrown};
+use crate::peer::Rapier;
+use anyhow::Context;
+use ripstop::contact::ContactSettings;
+use ripstop::criterion::Toughness;
+use ripstop::fabric::{Strength, Toughness as Energies};
+use ripstop::integrator::{Implicit, Integrator, Xpbd, XpbdSettings};
+use ripstop::mesh::{Mesh, height_share, pieces};
+use ripstop::model::{Surroundings, membrane};
+use ripstop::opening::Through;
+use ripstop::potential::Elasticity;
+use ripstop::simulation::{Stage, Watch};
+use ripstop::tear::{Policy, Tearing};
+use ripstop::{Fabric, Simulation, Vec3};
+use serde::Serialize;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Fast and heavy enough to go through both sheets.
+const BALL: Ball =
+    Ball { radius: 0.12, mass: 4.0, place: Vec3::new(0.5, 0.2, 0.5), velocity: Vec3::new(0.0, -6.0, 0.0) };
+
+/// Strain at which rapier's edges tear.
+const TEAR_STRAIN: f32 = 0.3;
+
+/// Faces below which a piece counts as confetti.
+const SMALL: usize = 10;
+
+#[derive(Serialize)]
+struct Row {
+    engine: &'static str,
+    solver: &'static str,
+    nodes: u32,
+    threads: u16,
+    ms_per_frame: f64,
+    ms_worst: f64,
+    /// Share of the time in `measure`, `tear` and `follow`.
+    tearing: Option<f64>,
+    tears: Option<u64>,
+    pieces: Option<usize>,
+    /// Area of pieces of fewer faces than [`SMALL`], of all.
+    confetti: Option<f64>,
+    /// Smallest angle of a face in the material [degrees].
+    smallest_angle: Option<f64>,
+    ball_height: f64,
+}
+
+/// How long each stage has taken.
+struct Stages {
+    spent: [Duration; Stage::ALL.len()],
+    now: Option<(usize, Instant)>,
+}
+
+impl Stages {
+    fn leave(&mut self) {
+        if let Some((stage, since)) = self.now.take() {
+            self.spent[stage] += since.elapsed();
+        }
+    }
+
+    /// Share of the time that these stages took.
+    fn share(&self, of: &[Stage]) -> f64 {
+        let whole: Duration = self.spent.iter().sum();
+        let part: Duration = Stage::ALL.iter().zip(self.spent).filter(|(s, _)| of.contains(s)).map(|(_, t)| t).sum();
+        part.as_secs_f64() / whole.as_secs_f64()
+    }
+}
+
+impl Watch for Stages {
+    fn enter(&mut self, stage: Stage) {
+        self.leave();
+        self.now = Stage::ALL.iter().position(|s| *s == stage).map(|at| (at, Instant::now()));
+    }
+}
+
+/// One of our ways.
+struct Way {
+    solver: &'static str,
+    implicit: bool,
+}
+
+/// The ball moves by two and a half edges of the finer sheet in such a step.
+const STEPS: usize = 4;
+
+const WAYS: [Way; 2] = [
+    Way { solver: "implicit, 4 steps, toughness", implicit: true },
+    Way { solver: "xpbd, 4 steps of 4 substeps, toughness", implicit: false },
+];
+
+fn ours(side: usize, way: &Way) -> anyhow::Result<Simulation> {
+    let cloth = cloth(side)?;
+    let fabric = Fabric {
+        density: DENSITY,
+        stretch: 2000.0,
+        bend: 1e-5,
+        strength: Some(Strength { weft: 200.0, warp: 200.0, bias: None }),
+        toughness: Some(Energies { weft: 1.0, warp: 1.0, grid: None }),
+        ..Fabric::default()
+    };
+    let elasticity = Elasticity { weft: 2000.0, across: 40.0, warp: 2000.0, shear: 60.0 };
+    let mut potentials = membrane(&fabric, elasticity, &cloth);
+    potentials.extend(Surroundings::default().loads(&cloth));
+    let toughness = Toughness::of(&fabric, &cloth).map_err(anyhow::Error::msg)?;
+    let mut tearing = Tearing::new(toughness, Through::of(&cloth));
+    tearing.policy = Policy::EndOfStep { rounds: 4 };
+    tearing.coherence.smallest_piece = 1e-3;
+    let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself: true };
+    let xpbd = XpbdSettings { substeps: 4, ..XpbdSettings::default() };
+    let integrator: Box<dyn Integrator> =
+        if way.implicit { Box::<Implicit>::default() } else { Box::new(Xpbd::new(xpbd)) };
+    let (grip, bodies) = (held(&cloth), thrown(&BALL)?);
+    let h = 1.0 / (60.0 * STEPS as f64);
+    let simulation = Simulation::boxed(cloth, potentials, integrator, h).grip(grip).with_bodies(bodies);
+    Ok(simulation.contact(settings).tearing(tearing))
+}
+
+/// Pieces, the area of the small ones of all, and the smallest angle [degrees].
+fn shape(mesh: &Mesh) -> (usize, f64, f64) {
+    let parts = pieces(mesh);
+    let mut faces = vec![0; parts.areas.len()];
+    parts.of_face.iter().for_each(|&piece| faces[piece as usize] += 1);
+    let small: f64 = parts.areas.iter().zip(&faces).filter(|(_, faces)| **faces < SMALL).map(|(area, _)| area).sum();
+    // Of a flat triangle the height over the longest side is less than the sine of its smallest angle.
+    let flattest = mesh.faces().map(|f| height_share(mesh.face_uv(f))).fold(f64::INFINITY, f64::min);
+    (parts.areas.len(), small / parts.areas.iter().sum::<f64>(), flattest.asin().to_degrees())
+}
+
+/// Runs all engines and writes table and rows.
+pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (&side, &threads) in sizes.iter().flat_map(|side| threads.iter().map(move |threads| (side, threads))) {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build().context("threads")?;
+        let timed = |frame: &mut dyn FnMut() -> anyhow::Result<()>| -> anyhow::Result<(f64, f64)> {
+            let (mut sum, mut worst) = (0.0, 0.0f64);
+            for _ in 0..FRAMES {
+                let begin = Instant::now();
+                frame()?;
+                let ms = 1e3 * begin.elapsed().as_secs_f64();
+                (sum, worst) = (sum + ms, worst.max(ms));
+            }
+            Ok((sum / FRAMES as f64, worst))
+        };
+        for way in &WAYS {
+            let mut simulation = ours(side as usize, way)?;
+            let mut stages = Stages { spent: Default::default(), now: None };
+            let (ms_per_frame, ms_worst) = timed(&mut || {
+                pool.install(|| {
+                    (0..STEPS).try_for_each(|_| simulation.step_watched(&mut stages))?;
+                    stages.leave();
+                    Ok(())
+                })
+            })?;
+            let (pieces, confetti, angle) = shape(&simulation.cloth().mesh);
+            rows.push(Row {
+                engine: "ripstop",
+                solver: way.solver,
+                nodes: side,
+                threads,
+                ms_per_frame,
+                ms_worst,
+                tearing: Some(stages.share(&[Stage::Measure, Stage::Tear, Stage::Follow])),
+                tears: Some(simulation.tear_count()),
+                pieces: Some(pieces),
+                confetti: Some(confetti),
+                smallest_angle: Some(angle),
+                ball_height: simulation.bodies().middle(0).y,
+            });
+        }
+        let (mut rapier, ball) = Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), Some(TEAR_STRAIN))?;
+        let (ms_per_frame, ms_worst) = timed(&mut || {
+            rapier.frame();
+            Ok(())
+        })?;
+        rows.push(Row {
+            engine: "rapier 0.36",
+            solver: "its defaults, tear strain 0.3",
+            nodes: side,
+            threads,
+            ms_per_frame,
+            ms_worst,
+            tearing: None,
+            tears: None,
+            pieces: None,
+            confetti: None,
+            smallest_angle: None,
+            ball_height: rapier.height(ball),
+        });
+    }
+    std::fs::create_dir_all(output).with_context(|| output.display().to_string())?;
+    let mut text = String::from(
+        "| engine | solver | nodes | threads | ms/frame | worst | tearing % | tears | pieces | confetti % | smallest angle | ball at m |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+    for row in &rows {
+        text += &format!(
+            "| {} | {} | {}² | {} | {:.1} | {:.0} | {} | {} | {} | {} | {} | {:.2} |\n",
+            row.engine,
+            row.solver,
+            row.nodes,
+            row.threads,
+            row.ms_per_frame,
+            row.ms_worst,
+            or_none(row.tearing.map(|share| format!("{:.1}", 100.0 * share))),
+            or_none(row.tears.map(|tears| tears.to_string())),
+            or_none(row.pieces.map(|pieces| pieces.to_string())),
+            or_none(row.confetti.map(|share| format!("{:.2}", 100.0 * share))),
+            or_none(row.smallest_angle.map(|angle| format!("{angle:.1}°"))),
+            row.ball_height
+        );
+    }
+    print!("{text}");
+    std::fs::write(output.join("torn.md"), &text).context("torn.md")?;
+    std::fs::write(output.join("torn.json"), serde_json::to_string_pretty(&rows)?).context("torn.json")
+}
