@@ -90,3 +90,8 @@ fn contact() {
 fn standards() {
     keeps_its_promises("standards");
 }
+
+#[test]
+fn play() {
+    keeps_its_promises("play");
+}
