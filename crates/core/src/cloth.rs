@@ -40,6 +40,9 @@ pub struct Cloth {
     pub x: Column<NodeId, Vec3>,
     /// Velocity of every node [m/s].
     pub v: Column<NodeId, Vec3>,
+    /// How far from its position the last step left every node that an integrator then brought into [balance](crate::integrator::Integrator::balance), from
+    /// where the next step begins [m]; no rows without one.
+    pub lean: Column<NodeId, Vec3>,
     /// Mass of every node [kg]: a third of each of its faces.
     pub mass: Column<NodeId, f64>,
     /// One over mass, zero for a held node [1/kg].
@@ -87,6 +90,7 @@ impl Cloth {
             density,
             x,
             v: Column::filled(count, Vec3::ZERO),
+            lean: Column::new(),
             mass: Column::filled(count, 0.0),
             inverse_mass: Column::filled(count, 0.0),
             held_by: Column::filled(count, 0),
@@ -185,6 +189,9 @@ impl Cloth {
                 Change::NodeMoved { node, corners, at } => {
                     let mix = |column: &Column<NodeId, Vec3>| corners.iter().zip(at).map(|(&n, w)| column[n] * w).sum();
                     (self.x[node], self.v[node]) = (mix(&self.x), mix(&self.v));
+                    if !self.lean.is_empty() {
+                        self.lean[node] = mix(&self.lean);
+                    }
                     for e in copies(node, &log[k..]).iter().flat_map(|&n| edges_at(&self.mesh, n)).collect::<Vec<_>>() {
                         // Those that are made later in the log are woven then.
                         if e.index() < self.woven.len() {
@@ -291,6 +298,10 @@ impl Cloth {
         let held = if from.iter().all(|&(n, _)| self.held_by[n] == grip) { grip } else { 0 };
         self.x.push(x);
         self.v.push(v);
+        if !self.lean.is_empty() {
+            let lean = mix(&self.lean);
+            self.lean.push(lean);
+        }
         self.mass.push(0.0);
         self.inverse_mass.push(0.0);
         self.held_by.push(held);

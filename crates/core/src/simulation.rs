@@ -195,7 +195,8 @@ pub struct Simulation {
     unfinished: Option<Unsolved>,
     /// A blade has cut since the start was remembered, so that there is no way back to it.
     no_way_back: bool,
-    start: (Vec<Vec3>, Vec<Vec3>),
+    /// Positions, velocities and lean when this part of the step began.
+    start: [Vec<Vec3>; 3],
     bodies_start: Vec<State>,
 }
 
@@ -330,6 +331,9 @@ impl Simulation {
     /// Lets the cloth tear.
     pub fn tearing(mut self, mut tearing: Tearing) -> Self {
         tearing.follow(&self.cloth, &Touched::default());
+        if tearing.criterion.wants_balance() {
+            self.integrator.balance();
+        }
         if tearing.criterion.bonds() {
             self.forces.potentials.push(Box::new(ElementSet::new(Hold, &self.cloth)));
         }
@@ -708,11 +712,10 @@ impl Simulation {
 
     fn remember(&mut self) {
         self.no_way_back = false;
-        let (x, v) = &mut self.start;
-        x.clear();
-        x.extend_from_slice(&self.cloth.x);
-        v.clear();
-        v.extend_from_slice(&self.cloth.v);
+        for (kept, column) in self.start.iter_mut().zip([&self.cloth.x, &self.cloth.v, &self.cloth.lean]) {
+            kept.clear();
+            kept.extend_from_slice(column);
+        }
         self.bodies_start.clear();
         self.bodies_start.extend(self.bodies.iter().map(|body| body.state()));
     }
@@ -720,8 +723,12 @@ impl Simulation {
     /// Restores the remembered state, and returns after which share of the way the first tear comes.
     fn go_back(&mut self, watch: &mut dyn Watch) -> f64 {
         watch.enter(Stage::Measure);
-        self.cloth.x.copy_from_slice(&self.start.0);
-        self.cloth.v.copy_from_slice(&self.start.1);
+        let [x, v, lean] = &self.start;
+        self.cloth.x.copy_from_slice(x);
+        self.cloth.v.copy_from_slice(v);
+        // Before the first step there is none.
+        self.cloth.lean.fill(Vec3::ZERO);
+        self.cloth.lean.iter_mut().zip(lean).for_each(|(to, from)| *to = *from);
         for (b, state) in self.bodies_start.iter().enumerate() {
             self.bodies.set_pose(b, state.pose);
             self.bodies.set_velocity(b, state.velocity, state.spin);

@@ -122,12 +122,11 @@ impl Scene {
         };
         let mut warnings = stable(source, name, h, shrink * simulation.stable_step())?;
         warnings.extend(simulation.grips().iter().filter_map(jumps));
-        if let (Some(CriterionKind::Toughness { .. }), IntegratorKind::Xpbd(_) | IntegratorKind::Pbd(_)) =
+        if let (Some(CriterionKind::Toughness { .. }), IntegratorKind::Pbd(_)) =
             (self.tear.as_ref().map(|tear| &tear.criterion), &self.integrator)
         {
-            let warning =
-                "`toughness` reads stress, which position-based integrators leave uneven, so cloth tears far too early";
-            warnings.push(format!("{warning}; use [integrator.implicit]"));
+            let warning = "`toughness` reads stress, but `pbd` limits strain whatever the load, so cloth tears too early or never";
+            warnings.push(format!("{warning}; use [integrator.xpbd] or [integrator.implicit]"));
         }
         let untangled = simulation.untangle();
         if simulation.contacts().is_on() {

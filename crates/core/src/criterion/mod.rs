@@ -83,6 +83,11 @@ pub trait Criterion: Send {
         false
     }
 
+    /// True if stress must be in balance when it is looked at: an integrator that leaves it uneven then brings it there.
+    fn wants_balance(&self) -> bool {
+        false
+    }
+
     /// Adds a request for every place where ω > 1.
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>);
 

@@ -431,6 +431,10 @@ impl Criterion for Toughness {
         true
     }
 
+    fn wants_balance(&self) -> bool {
+        true
+    }
+
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>) {
         let cloth = view.cloth;
         for tip in cloth.tips.iter().filter(|tip| view.can_part(tip.node)) {

@@ -70,6 +70,9 @@ pub trait Integrator: Send {
         f64::INFINITY
     }
 
+    /// Stress will be read after every step: forces are to be in balance then.
+    fn balance(&mut self) {}
+
     /// Follows edits of the cloth.
     fn follow(&mut self, _touched: &Touched) {}
 

@@ -122,6 +122,13 @@ impl Preconditioner {
         self.sweeps.prepare(matrix);
     }
 
+    /// Leaves coarser grids out until it is linked again. False if there are none.
+    pub fn drop_grids(&mut self) -> bool {
+        let any = !self.grids.is_empty();
+        self.grids.clear();
+        any
+    }
+
     /// The coarsest grid is solved directly.
     fn direct(&self) -> bool {
         self.grids.last().is_some_and(|grid| grid.matrix.row_count() <= FEW)

@@ -10,6 +10,7 @@
 //! Elements are divided and coloured in `domain.rs`, the same way for all kinds. Plain springs are projected in `springs.rs`; of the
 //! others, rows of one colour are copied into blocks that their potential projects as vector code.
 
+mod balance;
 mod domain;
 mod levels;
 mod pbd;
