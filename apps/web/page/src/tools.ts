@@ -123,7 +123,11 @@ export class Tools {
     this.app.on("tool", show);
     this.app.on("loaded", ({ options: { can } }) => {
       const cannot: Partial<Record<ToolName, boolean>> = { cut: !can.cut, brush: !can.paint, ball: !can.throw };
-      for (const button of bar.querySelectorAll<HTMLButtonElement>("button")) button.disabled = cannot[button.dataset.tool as ToolName] ?? false;
+      for (const [i, [name, , title]] of LABELS.entries()) {
+        const button = bar.children[i] as HTMLButtonElement;
+        button.disabled = cannot[name] ?? false;
+        button.title = button.disabled ? `${title}: not in this scene` : `${title} (${i + 1})`;
+      }
     });
     show();
   }
