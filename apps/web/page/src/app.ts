@@ -2,7 +2,7 @@
 
 import type { Colouring } from "./cloth";
 import { get } from "./dom";
-import { type Client, EngineError } from "./engine/client";
+import { type Client, EngineError, Gone } from "./engine/client";
 import type { EngineColouring, Frame, Loaded, SceneFile, SetValues, Trouble, Vec3, WorkerTimes } from "./engine/protocol";
 import type { Link } from "./link";
 import { clearErrors, complain, tell, trouble } from "./notice";
@@ -20,6 +20,11 @@ interface Events {
   clock: (running: boolean, speed: number) => void;
   colouring: (colouring: Colouring) => void;
 }
+
+/** A step may take long, and can't be interrupted: who wants to start again gets a new engine after so long [ms]. */
+const STUCK = 700;
+/** A sign says that the engine is busy when it has not answered for so long [ms]. */
+const LATE = 300;
 
 type Listeners = { [E in keyof Events]: Events[E][] };
 
@@ -46,6 +51,7 @@ export class App {
   longest = { update: 0, step: 0, wait: 0 };
 
   #listeners: Listeners = { loaded: [], frame: [], tool: [], clock: [], colouring: [] };
+  #busy = get("busy");
   #bodiesAsked = false;
   /** A frame has come that is not drawn yet. */
   #undrawn = false;
@@ -80,9 +86,9 @@ export class App {
     // Most scenes are there at once; a sign for them would only flicker.
     const sign = setTimeout(() => (get("waiting").hidden = false), 300);
     try {
-      loaded = await this.client.ask("load", { ...scene, variant: link.variant ?? null });
+      loaded = await this.client.load({ ...scene, variant: link.variant ?? null });
     } catch (error) {
-      complain(`${scene.name} could not be loaded`, trouble(error));
+      if (!(error instanceof Gone)) complain(`${scene.name} could not be loaded`, trouble(error));
       return false;
     } finally {
       clearTimeout(sign);
@@ -129,6 +135,7 @@ export class App {
     try {
       return await doing();
     } catch (error) {
+      if (error instanceof Gone) return null;
       if (error instanceof EngineError && error.fatal) this.#failed(error.trouble, true);
       else complain(what, trouble(error));
       return null;
@@ -149,8 +156,12 @@ export class App {
   }
 
   async restart() {
+    const stuck = setTimeout(() => void this.#reload(), STUCK);
     const loaded = await this.attempt("The scene can't start again", () => this.client.ask("restart", {}));
-    if (loaded) this.begin(loaded);
+    clearTimeout(stuck);
+    if (!loaded) return;
+    this.client.stay();
+    this.begin(loaded);
   }
 
   async rewind(seconds: number) {
@@ -226,6 +237,7 @@ export class App {
   }
 
   #tick() {
+    this.#busy.hidden = this.client.waiting < LATE;
     if (this.drawing) this.view.draw();
     if (!this.#undrawn) return;
     this.#undrawn = false;
@@ -240,7 +252,7 @@ export class App {
     complain(fatal ? "The engine stopped" : "The simulation stopped", trouble, fatal ? [again] : [back, again]);
   }
 
-  /** After the engine broke: the scene is loaded into a new one. */
+  /** After the engine broke, or while it is busy: the scene is loaded into a new one. */
   async #reload() {
     const { scene, path, chosen, loaded, wind } = this;
     if (!scene) return;

@@ -24,6 +24,7 @@ const GROUPS: [string, string][] = [
   ["direction", "Where and when, by the artist"],
   ["contact", "Cloth that touches"],
   ["bartels", "Every way to tear · Bartels 2014"],
+  ["standards", "As laboratories tear it"],
 ];
 
 /** What one sees first: quick to step, and it hangs there to be pulled at. */
@@ -89,7 +90,7 @@ export function gallery(app: App) {
 
   const card = (entry: Entry) => {
     const picture = entry.thumb
-      ? make("img", { src: entry.thumb, alt: "", loading: "lazy", width: 320, height: 180 })
+      ? make("img", { src: entry.thumb, alt: "", loading: "lazy", width: 320, height: 172 })
       : make("span", { className: "blank", ariaHidden: "true" });
     const name = entry.path.split("/").pop() ?? entry.path;
     const button = make("button", { type: "button", className: "scene" }, picture, make("b", {}, name), make("span", {}, entry.title));

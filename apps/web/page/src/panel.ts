@@ -31,7 +31,7 @@ function scene(app: App) {
   };
   get("home").onclick = () => app.view.home();
   app.on("loaded", (loaded) => {
-    get("title").textContent = loaded.title;
+    get("title").textContent = get("title").title = loaded.title;
     get("source").textContent = loaded.source;
     document.title = `${loaded.title} · ripstop`;
     fill(variant, loaded.variants.map((name) => ({ name, label: name })), loaded.variant);

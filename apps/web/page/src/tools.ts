@@ -78,15 +78,18 @@ export class Tools {
   async click(tool: ToolName, at: Place) {
     const { app } = this;
     const ray = app.view.ray(at.x, at.y);
+    if (tool !== "ball" && tool !== "pin") return;
+    const done = app.overlay.asked(at);
     if (tool === "ball") {
       const ball = ballFor(this.settings, app.view.size);
       const thrown = await app.attempt("No ball was thrown", () => app.client.ask("throw", { ray, ...ball }));
       if (thrown) app.view.setBodies(thrown.bodies);
       if (thrown && !app.client.running) tell("Paused: the ball flies when time goes on");
-    } else if (tool === "pin") {
+    } else {
       const answer = await app.attempt("Nothing was pinned", () => app.client.ask("pin", { ray }));
       if (answer) tell(answer.pinned === null ? "Click on the cloth to pin it" : answer.pinned ? "Pinned" : "Free again");
     }
+    done();
   }
 
   #buttons() {
@@ -120,7 +123,11 @@ export class Tools {
     this.app.on("tool", show);
     this.app.on("loaded", ({ options: { can } }) => {
       const cannot: Partial<Record<ToolName, boolean>> = { cut: !can.cut, brush: !can.paint, ball: !can.throw };
-      for (const button of bar.querySelectorAll<HTMLButtonElement>("button")) button.disabled = cannot[button.dataset.tool as ToolName] ?? false;
+      for (const [i, [name, , title]] of LABELS.entries()) {
+        const button = bar.children[i] as HTMLButtonElement;
+        button.disabled = cannot[name] ?? false;
+        button.title = button.disabled ? `${title}: not in this scene` : `${title} (${i + 1})`;
+      }
     });
     show();
   }
@@ -206,7 +213,7 @@ export class Tools {
       if (!(stroke instanceof Grab)) continue;
       this.#strokes.delete(id);
     }
-    this.#hands.clear();
+    for (const hand of [...this.#hands]) hand.lost();
   }
 }
 
@@ -228,10 +235,11 @@ export class Grab implements Stroke {
     readonly done: () => void,
   ) {
     this.#at = hit;
+    app.overlay.hold(hand, hit);
     this.#send = new Latest((to) => app.client.ask("drag", { hand, to }));
     void app.attempt("Nothing was grabbed", () => app.client.ask("grab", { hand, ray })).then((answer) => {
       // The engine's cloth has moved on since the picture: there may be nothing left at this place.
-      if (!answer?.at) this.#finish();
+      if (!answer?.at) this.lost();
     });
     if (!app.client.running) tell("Paused: press play, or space");
   }
@@ -257,12 +265,13 @@ export class Grab implements Stroke {
   #to(to: Vec3) {
     if (this.#over) return;
     this.#at = to;
+    this.app.overlay.hold(this.hand, to);
     this.#send.put(to);
   }
 
   end() {
     if (this.#over) return;
-    this.#finish();
+    this.lost();
     void this.app.client.ask("release", { hand: this.hand }).catch(() => {});
   }
 
@@ -270,9 +279,11 @@ export class Grab implements Stroke {
     this.end();
   }
 
-  #finish() {
+  /** There is nothing in the hand any more. */
+  lost() {
     this.#over = true;
     this.#send.drop();
+    this.app.overlay.letGo(this.hand);
     this.done();
   }
 }
@@ -303,9 +314,10 @@ export class Cut implements Stroke {
   }
 
   end() {
-    this.app.overlay.cut = [];
-    if (this.#rays.length < 2) return;
+    if (this.#rays.length < 2) return this.cancel();
+    // The line stays until it is cut: that may be a step later.
     void this.app.attempt("Nothing was cut", () => this.app.client.ask("cut", { rays: this.#rays })).then((answer) => {
+      if (this.app.overlay.cut === this.#places) this.cancel();
       if (answer?.stretches === 0) tell("The line missed the cloth");
     });
   }

@@ -24,6 +24,9 @@ export interface Viewpoint {
 
 /** More pixels than this per CSS pixel cost time and show nothing. */
 const SHARPEST = 2;
+/** Share of the window's height that scenes are framed for; where less is free, the picture gets smaller, down to so much. */
+const FRAMED = 0.7;
+const SMALLEST = 0.45;
 
 export class View {
   readonly camera = new THREE.PerspectiveCamera(35, 1, 0.01, 100);
@@ -44,6 +47,8 @@ export class View {
   #stage = new Stage();
   #stale = true;
   #insets: Insets = { left: 0, right: 0, top: 0, bottom: 0 };
+  /** How much smaller the picture is than the window would have it, at least 1. */
+  #shrink = 1;
   #yarn: YarnParts | null = null;
   #colouring: Colouring = "fabric";
   #woven = false;
@@ -234,7 +239,7 @@ export class View {
   pixel(at: Vec3): number {
     const facing = this.camera.getWorldDirection(new THREE.Vector3());
     const depth = new THREE.Vector3(...at).sub(this.camera.position).dot(facing);
-    return (2 * depth * Math.tan((this.camera.fov * Math.PI) / 360)) / Math.max(1, this.canvas.clientHeight);
+    return (2 * depth * this.#shrink * Math.tan((this.camera.fov * Math.PI) / 360)) / Math.max(1, this.canvas.clientHeight);
   }
 
   /** Middle of what the interface leaves free [CSS pixels]. */
@@ -274,8 +279,11 @@ export class View {
     if (now.x !== width || now.y !== height) this.#renderer.setSize(width, height, false);
     const { left, right, top, bottom } = this.#insets;
     this.camera.aspect = width / height;
-    // Shifts the picture without bending it.
-    this.camera.setViewOffset(width, height, (right - left) / 2, (bottom - top) / 2, width, height);
+    // Shifts the picture without bending it: its middle comes to the middle of what is free.
+    const s = Math.min(1 / SMALLEST, Math.max(1, (FRAMED * height) / Math.max(1, height - top - bottom)));
+    const [x, y] = [(width - s * (width + left - right)) / 2, (height - s * (height + top - bottom)) / 2];
+    this.camera.setViewOffset(width, height, x, y, s * width, s * height);
+    this.#shrink = s;
     this.#moved();
   }
 }

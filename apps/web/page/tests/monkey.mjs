@@ -31,8 +31,15 @@ await page.evaluate(() => {
   window.ripstop.draw(false);
   const canvas = document.getElementById("canvas");
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-  const send = (type, { x, y }, buttons) =>
-    canvas.dispatchEvent(new PointerEvent(type, { pointerId: 1, pointerType: "mouse", clientX: x, clientY: y, button: type === "pointermove" ? -1 : 0, buttons, bubbles: true, cancelable: true }));
+  /** Of every pointer: how long this thread was busy with it, and how long until the browser could show the answer [ms]. */
+  const input = { busy: [], shown: [] };
+  const send = (type, { x, y }, buttons) => {
+    const event = new PointerEvent(type, { pointerId: 1, pointerType: "mouse", clientX: x, clientY: y, button: type === "pointermove" ? -1 : 0, buttons, bubbles: true, cancelable: true });
+    const begin = performance.now();
+    canvas.dispatchEvent(event);
+    input.busy.push(performance.now() - begin);
+    requestAnimationFrame(() => input.shown.push(performance.now() - begin));
+  };
   /** A place in the window from shares of the scene's box. */
   const place = (share) => {
     const { low, high } = window.ripstop.state();
@@ -40,6 +47,7 @@ await page.evaluate(() => {
     return window.ripstop.place(at) ?? { x: innerWidth / 2, y: innerHeight / 2 };
   };
   window.monkey = {
+    input,
     tool: (name) => document.querySelector(`[data-tool=${name}]`).click(),
     async stroke(shares) {
       const places = shares.map(place);
@@ -113,6 +121,12 @@ while (Date.now() < end) {
   await call("click", "restart");
 }
 console.log(`${seconds} s, seed ${seed}: ${JSON.stringify(done)}, ${steps} steps in ${rounds} rounds`);
+const input = await page.evaluate(() => window.monkey.input);
+for (const [what, times] of Object.entries(input)) {
+  times.sort((a, b) => a - b);
+  const at = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))].toFixed(1);
+  console.log(`${times.length} pointer events, ${what}: ${at(0.5)} ms in the middle, ${at(0.99)} for 99 of 100, ${at(1)} at most`);
+}
 for (const part of ["engine", "page"]) {
   const first = Math.max(...memory.slice(0, 2).map((now) => now[part]));
   const last = memory[memory.length - 1][part];

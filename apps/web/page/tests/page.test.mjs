@@ -370,6 +370,92 @@ sheetTest("everything can be done by keyboard", async (page) => {
   await page.locator("#help").waitFor({ state: "hidden" });
 });
 
+/** Where the mark of a hand is, or null; after the next frame of the browser. */
+const handMark = (page) =>
+  page.evaluate(async () => {
+    await new Promise(requestAnimationFrame);
+    return document.querySelector("#overlay .hand[visibility=visible]")?.getAttribute("transform") ?? null;
+  });
+
+sheetTest("what is done shows at once while the engine is busy, and another scene doesn't wait", async (page) => {
+  await step(page, 5);
+  const fresh = await hash(page);
+  // So many steps that nothing is answered for minutes.
+  const occupy = () =>
+    page.evaluate(() => {
+      window.left = false;
+      const steps = Array.from({ length: 100 }, () => window.ripstop.client.ask("step", { count: 10_000 }));
+      void steps[0].catch(() => (window.left = true));
+      for (const more of steps) more.catch(() => {});
+    });
+  await occupy();
+  const [x, y] = await place(page, [0.5, 0.4, 0]);
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  const first = await handMark(page);
+  assert.ok(first);
+  await page.mouse.move(x + 30, y + 20);
+  const second = await handMark(page);
+  assert.ok(second);
+  assert.notEqual(second, first);
+  await page.mouse.up();
+  assert.equal(await handMark(page), null);
+  await tool(page, "ball");
+  await page.mouse.click(x, y);
+  assert.equal(await page.locator("#overlay .asked").count(), 1);
+  await tool(page, "cut");
+  await drag(page, [[x - 40, y], [x + 40, y]]);
+  assert.notEqual(await page.getAttribute("#overlay .cut", "points"), "");
+  await page.locator("#busy").waitFor();
+  await play(page);
+  assert.equal(await page.getAttribute("#play", "aria-label"), "Pause");
+  assert.equal(await page.evaluate(() => window.left), false);
+
+  // Starting again gets a new engine, without what was asked of the old one.
+  await page.click("#restart");
+  await page.waitForFunction(() => window.left);
+  await until(page, "the scene again", (now) => now.step !== null && now.step < 1000);
+  assert.equal(await page.locator("#overlay .asked").count(), 0);
+  assert.equal(await page.getAttribute("#overlay .cut", "points"), "");
+  await pause(page);
+  await again(page);
+  await step(page, 5);
+  assert.equal(await hash(page), fresh);
+
+  await occupy();
+  await page.click("#open-gallery");
+  await page.click('.scene[data-path="onal/one-point"]');
+  await until(page, "another scene", (now) => now.scene === "onal/one-point" && now.step !== null);
+  assert.equal(await page.evaluate(() => window.left), true);
+});
+
+sheetTest("a scene that can't be loaded leaves the last as it was, and running", async (page) => {
+  await step(page, 20);
+  const before = await hash(page);
+  const refused = await page.evaluate(() => window.ripstop.client.load({ name: "none.toml", text: "nothing", files: [], variant: null }).catch((error) => error.message));
+  assert.match(refused, /none\.toml/);
+  assert.equal(await hash(page), before);
+  await play(page);
+  await until(page, "it goes on", (now) => now.step > 20);
+});
+
+sheetTest("the gallery has a picture of every scene", async (page) => {
+  await page.click("#open-gallery");
+  await page.locator(".scene").first().waitFor();
+  const cards = await page.locator(".scene").evaluateAll((all) => all.map((card) => [card.dataset.path, card.querySelector("img")?.getAttribute("src") ?? null]));
+  assert.ok(cards.length > 0);
+  const broken = await page.evaluate(async (cards) => {
+    const fails = async ([path, src]) => {
+      const picture = new Image();
+      picture.src = src ?? "";
+      return (await picture.decode().then(() => picture.naturalWidth > 0, () => false)) ? [] : [path];
+    };
+    return (await Promise.all(cards.map(fails))).flat();
+  }, cards);
+  assert.deepEqual(broken, [], "tools/thumbs makes them");
+  await page.click("#gallery [data-close]");
+});
+
 test("a link brings scene, settings and view", async () => {
   const { page } = await openPage(browser, server.address);
   await page.click("#open-gallery");
@@ -401,7 +487,7 @@ test("hashes are those of the native program", async (t) => {
     const path = scene.replace(/^scenes\//, "").replace(/\.toml$/, "");
     await page.evaluate(async (path) => {
       const scene = await (await fetch(`scenes/${path}.json`)).json();
-      await window.ripstop.client.ask("load", { ...scene, variant: null });
+      await window.ripstop.client.load({ ...scene, variant: null });
     }, path);
     for (let done = 0; done < steps; done += 20) await step(page, Math.min(20, steps - done));
     assert.equal(await hash(page), native, scene);

@@ -7,7 +7,7 @@ import { ask, openBrowser, openPage, serve, state } from "./browser.mjs";
 const [folder = "shots", ...names] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 
-const DESKTOP = { width: 1440, height: 900 };
+const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 360, height: 740 };
 
 /** Steps to a time of the scene, and lets the page draw it. */
@@ -49,6 +49,7 @@ const SHOTS = [
   ["balls", DESKTOP, "onal/balls", 1.2],
   ["drape", DESKTOP, "contact/drape", 1.2],
   ["yarns", DESKTOP, "quickstart", 1.8],
+  ["muslin", DESKTOP, "play/muslin", 0.3, pull],
   ["gallery", DESKTOP, "phillips/two-hands", 0.5, click("#open-gallery")],
   ["help", DESKTOP, "phillips/two-hands", 0.5, click("#open-help")],
   ["ball-tool", DESKTOP, "phillips/wind", 0.5, click("[data-tool=ball]")],

@@ -192,7 +192,8 @@ export type RequestName = keyof Requests;
 
 /** From the page to the worker. */
 export type ToWorker =
-  | { kind: "open"; wasm: string }
+  /** Where the engine is, or itself, if another worker has compiled it. */
+  | { kind: "open"; engine: string | WebAssembly.Module }
   /** `sent` is when, by a clock that both threads share [ms]. */
   | { kind: "ask"; id: number; name: RequestName; request: object; sent: number }
   | { kind: "clock"; running: boolean; speed: number }
@@ -214,7 +215,8 @@ export interface WorkerTimes {
 
 /** From the worker to the page. */
 export type FromWorker =
-  | { kind: "open"; trouble: Trouble | null }
+  | { kind: "open"; trouble: null; engine: WebAssembly.Module }
+  | { kind: "open"; trouble: Trouble }
   | { kind: "answer"; id: number; reply: object }
   | { kind: "refusal"; id: number; trouble: Trouble; fatal: boolean }
   | { kind: "frame"; frame: Frame; times: WorkerTimes }

@@ -155,7 +155,7 @@ function refusal(error: unknown): { trouble: Trouble; fatal: boolean } {
   return { trouble: { text: `error: ${text}`, file: null, line: null, cause: text, advice: "" }, fatal: true };
 }
 
-/** Every scene gets an engine of its own: what a large one took is given back, and one that can't be loaded leaves the last as it was. */
+/** A scene starts in a fresh engine; one that can't be loaded leaves the last as it was. */
 async function load(request: Requests["load"]["with"]): Promise<object> {
   if (!module) throw new Error("the engine isn't there");
   const next = await start(module);
@@ -201,8 +201,8 @@ self.onmessage = (event: MessageEvent<ToWorker>) => {
     case "open":
       queue = queue.then(async () => {
         try {
-          module = await compile(message.wasm);
-          send({ kind: "open", trouble: null });
+          module = typeof message.engine === "string" ? await compile(message.engine) : message.engine;
+          send({ kind: "open", trouble: null, engine: module });
         } catch (error) {
           send({ kind: "open", trouble: refusal(error).trouble });
         }
