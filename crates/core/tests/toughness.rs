@@ -38,9 +38,9 @@ fn a_tear_along_the_middle_stays_there() {
         let Run { off, mean, work, steps, .. } = torn(Specimen::Trouser, 0.004, seed);
         assert!(off < 0.002, "off by {off} m after {steps} steps");
         // What it took is what the fabric says; before the tear has come 5 mm legs are only swung out.
-        assert!((work / 0.0934 - 1.0).abs() < 0.25, "mesh {seed}: {work} J/m");
+        assert!((work / 0.0934 - 1.0).abs() < 0.1, "mesh {seed}: {work} J/m");
         // Two legs do 2 F per length: half of 0.0934 N.
-        assert!((mean / 0.0467 - 1.0).abs() < 0.25, "mesh {seed}: {mean} N");
+        assert!((mean / 0.0467 - 1.0).abs() < 0.15, "mesh {seed}: {mean} N");
     }
 }
 

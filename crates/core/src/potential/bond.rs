@@ -7,7 +7,7 @@
 //! | δ | | m | distance of the two nodes |
 //! | δ_m | `widest` | m | largest it has been at the end of a step, at least δ₀ |
 //! | δ₀ | [`FIRST`] δ_c | m | distance at which the bond pulls most |
-//! | F₀ | `force` | N | largest pull: 0.8 of what the cloth carried there when it parted, at least 0.3 G_c (in `tear/mod.rs`) |
+//! | F₀ | `force` | N | largest pull: 0.8 of what the cloth carried there when it parted, at least 0.3 G_c or what makes δ_c 30 mm, whichever is less (in `tear/mod.rs`) |
 //! | δ_c | `end` | m | distance at which nothing is left: 2 G_c Δa / F₀ |
 //!
 //! The pull rises to F₀ within δ₀ and falls in a straight line to nothing: ½ F₀ δ_c = G_c Δa, the energy that tearing a length Δa costs. Unloading goes
