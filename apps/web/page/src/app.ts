@@ -52,6 +52,8 @@ export class App {
 
   #listeners: Listeners = { loaded: [], frame: [], tool: [], clock: [], colouring: [] };
   #busy = get("busy");
+  /** Time stands still because a step failed; what goes back lets it go on. */
+  #stopped = false;
   #bodiesAsked = false;
   /** A frame has come that is not drawn yet. */
   #undrawn = false;
@@ -126,17 +128,19 @@ export class App {
     if (!loaded.options.can.cut && this.tool === "cut") this.choose("grab");
     if (!loaded.options.can.paint && this.tool === "brush") this.choose("grab");
     if (!loaded.options.can.throw && this.tool === "ball") this.choose("grab");
+    if (this.#stopped) this.run(true);
     // Starting again forgets the wind that was set on the page, unless the engine kept it; say it again.
     if (!fresh && this.wind) void this.client.ask("wind", { velocity: this.wind }).catch(() => {});
   }
 
-  /** Asks the engine for something that may be refused; tells if it was. */
-  async attempt<T>(what: string, doing: () => Promise<T>): Promise<T | null> {
+  /** Asks the engine for something that may be refused; tells if it was, in passing if that is `usual`. */
+  async attempt<T>(what: string, doing: () => Promise<T>, usual = false): Promise<T | null> {
     try {
       return await doing();
     } catch (error) {
       if (error instanceof Gone) return null;
       if (error instanceof EngineError && error.fatal) this.#failed(error.trouble, true);
+      else if (usual) tell(`${what}: ${trouble(error).cause}. Try to ${trouble(error).advice}.`);
       else complain(what, trouble(error));
       return null;
     }
@@ -166,7 +170,9 @@ export class App {
 
   async rewind(seconds: number) {
     const back = await this.attempt("Going back failed", () => this.client.ask("rewind", { seconds }));
-    if (back) clearErrors();
+    if (!back) return;
+    clearErrors();
+    if (this.#stopped) this.run(true);
   }
 
   async step() {
@@ -175,6 +181,7 @@ export class App {
   }
 
   run(running: boolean, speed = this.client.speed) {
+    this.#stopped = false;
     this.client.clock(running, speed);
     this.#tell("clock", running, speed);
   }
@@ -246,9 +253,9 @@ export class App {
 
   #failed(trouble: Trouble, fatal: boolean) {
     this.#tell("clock", false, this.client.speed);
-    const after = (way: Promise<void>) => void way.then(() => this.run(true));
-    const back = { label: "Back 2 s", go: () => after(this.rewind(2)) };
-    const again = { label: "Start again", go: () => after(fatal ? this.#reload() : this.restart()) };
+    this.#stopped = true;
+    const back = { label: "Back 2 s", go: () => void this.rewind(2) };
+    const again = { label: "Start again", go: () => void (fatal ? this.#reload() : this.restart()) };
     complain(fatal ? "The engine stopped" : "The simulation stopped", trouble, fatal ? [again] : [back, again]);
   }
 

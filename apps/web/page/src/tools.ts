@@ -82,7 +82,7 @@ export class Tools {
     const done = app.overlay.asked(at);
     if (tool === "ball") {
       const ball = ballFor(this.settings, app.view.size);
-      const thrown = await app.attempt("No ball was thrown", () => app.client.ask("throw", { ray, ...ball }));
+      const thrown = await app.attempt("No ball was thrown", () => app.client.ask("throw", { ray, ...ball }), true);
       if (thrown) app.view.setBodies(thrown.bodies);
       if (thrown && !app.client.running) tell("Paused: the ball flies when time goes on");
     } else {

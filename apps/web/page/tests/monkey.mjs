@@ -1,8 +1,11 @@
 // Random dragging, cutting, throwing: node tests/monkey.mjs [seconds] [seed] [scene]. Ends with an error if the page complains, a number is not one,
-// or memory grows without bound.
+// time stands still, or memory grows without bound. What was played until an error is saved as a scene, which `ripstop run` plays again.
 
 import assert from "node:assert/strict";
-import { openBrowser, openPage, serve, state } from "./browser.mjs";
+import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ask, openBrowser, openPage, serve, state } from "./browser.mjs";
 
 const [seconds = "60", seed = "1", scene = "play/curtain"] = process.argv.slice(2);
 /** The scene starts again after so many actions: what is torn to shreds can't be torn. */
@@ -90,6 +93,22 @@ const ACTIONS = {
 };
 const NAMES = ["drag", "drag", "drag", "drag", "cut", "cut", "ball", "pin", "wind", "turn", "back"];
 
+async function check(when) {
+  const now = await state(page);
+  const errors = await page.locator(".notice.error").allInnerTexts();
+  try {
+    assert.ok(now.finite, `a number is not one ${when}`);
+    assert.deepEqual(errors, [], `the page complained ${when}`);
+    assert.deepEqual(complaints, []);
+    assert.ok(now.running, `time stands still ${when}`);
+  } catch (error) {
+    const file = join(tmpdir(), `monkey-${seed}.toml`);
+    writeFileSync(file, (await ask(page, "export", { what: "toml" })).text);
+    console.error(`what was played until then: ${file}`);
+    throw error;
+  }
+}
+
 const done = {};
 const memory = [];
 const end = Date.now() + Number(seconds) * 1000;
@@ -101,11 +120,7 @@ while (Date.now() < end) {
     await ACTIONS[name]();
     done[name] = (done[name] ?? 0) + 1;
     await page.waitForTimeout(between(0, 400));
-    const now = await state(page);
-    assert.ok(now.finite, `a number is not one after ${name} (seed ${seed}, action ${i} of round ${rounds})`);
-    const errors = await page.locator(".notice.error").allInnerTexts();
-    assert.deepEqual(errors, [], `the page complained after ${name} (seed ${seed}, action ${i} of round ${rounds})`);
-    assert.deepEqual(complaints, []);
+    await check(`after ${name} (seed ${seed}, action ${i} of round ${rounds})`);
   }
   const { drawn } = await state(page);
   await page.evaluate(() => window.ripstop.draw(true));

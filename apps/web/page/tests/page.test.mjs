@@ -511,6 +511,14 @@ test("fits a phone: nothing to scroll sideways, every tool in reach", async () =
   await tool(page, "pin");
   assert.equal((await state(page)).tool, "pin");
   await page.click("#toggle-panel");
+  // The cloth is to be seen above the settings.
+  const { low, high } = await state(page);
+  const { y: below } = await page.locator("#panel").boundingBox();
+  const above = await page.locator("#top").boundingBox();
+  for (const corner of [low, high]) {
+    const [, y] = await place(page, corner);
+    assert.ok(y > above.y + above.height && y < below, `${y} between ${above.y + above.height} and ${below}`);
+  }
   for (const row of await page.locator("#panel summary").all()) {
     await row.scrollIntoViewIfNeeded();
     await within(row);
