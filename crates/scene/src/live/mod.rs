@@ -42,6 +42,8 @@ const SNAPSHOT_BYTES: usize = 128 << 20;
 const FINGERTIP: (f64, f64) = (1.6, 0.02);
 /// How fast a hand can move, in sizes of the cloth per second: a jump of the pointer is no blow.
 const HAND_SPEED: f64 = 5.0;
+/// How far it can move in a step, in mean edges: what is drawn out faster than tears can open is strained beyond all bounds, and such steps take seconds or fail.
+const HAND_WAY: f64 = 1.5;
 /// How far before its target a thrown ball starts [m], at most.
 const THROW_FROM: f64 = 1.2;
 
@@ -265,12 +267,12 @@ impl Live {
         if self.kept.is_empty() {
             self.keep();
         }
-        let extent = self.extent();
+        let reach = (HAND_SPEED * self.extent() * h).min(HAND_WAY * self.built.engine.counts().spacing) * count as f64;
         // Halfway between two steps: no step falls on a keyframe, nor outside of those there are.
         let time = ((step + count) as f64 + 0.5) * h;
         for hand in self.hands.values_mut() {
             let way = hand.target - hand.start - hand.shift;
-            hand.shift += way.clamp_length_max(HAND_SPEED * extent * count as f64 * h);
+            hand.shift += way.clamp_length_max(reach);
             let key = Key { time, shift: hand.shift, turn: Vec3::ZERO };
             self.built.engine.steer(&hand.name, key);
             if let Some(grip) = self.actions.grips.iter_mut().find(|grip| grip.name == hand.name) {

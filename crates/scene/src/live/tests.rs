@@ -199,6 +199,24 @@ fn paint_makes_a_map_that_the_scene_carries() {
 }
 
 #[test]
+fn a_hand_goes_by_an_edge_and_a_half_a_step_at_most_and_gets_there() {
+    // In steps so long that its speed alone would let it go farther.
+    let mut live = live(&SHEET.replace("step = 0.008333333333333333", "step = 0.016666666666666666"));
+    let from = live.grab(1, ray(0.25, 0.25)).unwrap();
+    let to = from + Vec3::new(0.0, -0.1, 0.2);
+    live.drag(1, to);
+    let mut at = from;
+    for _ in 0..60 {
+        let most = 1.5 * live.built().engine.counts().spacing;
+        live.advance(1, &mut ()).unwrap();
+        let (_, now) = live.hand("hand 1").unwrap();
+        assert!(now.distance(at) <= most * (1.0 + 1e-9), "{} m, {most} m", now.distance(at));
+        at = now;
+    }
+    assert!(at.distance(to) < 1e-9, "{at} instead of {to}");
+}
+
+#[test]
 fn a_hand_that_misses_or_throws_nonsense_does_nothing() {
     let mut live = live(SHEET);
     assert_eq!(live.grab(1, ray(7.0, 7.0)), None);
