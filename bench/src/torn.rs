@@ -42,8 +42,8 @@ struct Row {
     pieces: Option<usize>,
     /// Area of pieces of fewer faces than [`SMALL`], of all.
     confetti: Option<f64>,
-    /// Smallest angle of a face in the material [degrees].
-    smallest_angle: Option<f64>,
+    /// Smallest height of a face over its longest side, in the material.
+    flattest: Option<f64>,
     ball_height: f64,
 }
 
@@ -116,15 +116,14 @@ fn ours(side: usize, way: &Way) -> anyhow::Result<Simulation> {
     Ok(simulation.contact(settings).tearing(tearing))
 }
 
-/// Pieces, the area of the small ones of all, and the smallest angle [degrees].
+/// Pieces, the area of the small ones of all, and the smallest height over longest side.
 fn shape(mesh: &Mesh) -> (usize, f64, f64) {
     let parts = pieces(mesh);
     let mut faces = vec![0; parts.areas.len()];
     parts.of_face.iter().for_each(|&piece| faces[piece as usize] += 1);
     let small: f64 = parts.areas.iter().zip(&faces).filter(|(_, faces)| **faces < SMALL).map(|(area, _)| area).sum();
-    // Of a flat triangle the height over the longest side is less than the sine of its smallest angle.
     let flattest = mesh.faces().map(|f| height_share(mesh.face_uv(f))).fold(f64::INFINITY, f64::min);
-    (parts.areas.len(), small / parts.areas.iter().sum::<f64>(), flattest.asin().to_degrees())
+    (parts.areas.len(), small / parts.areas.iter().sum::<f64>(), flattest)
 }
 
 /// Runs all engines and writes table and rows.
@@ -152,7 +151,7 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
                     Ok(())
                 })
             })?;
-            let (pieces, confetti, angle) = shape(&simulation.cloth().mesh);
+            let (pieces, confetti, flattest) = shape(&simulation.cloth().mesh);
             rows.push(Row {
                 engine: "ripstop",
                 solver: way.solver,
@@ -164,7 +163,7 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
                 tears: Some(simulation.tear_count()),
                 pieces: Some(pieces),
                 confetti: Some(confetti),
-                smallest_angle: Some(angle),
+                flattest: Some(flattest),
                 ball_height: simulation.bodies().middle(0).y,
             });
         }
@@ -184,13 +183,13 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
             tears: None,
             pieces: None,
             confetti: None,
-            smallest_angle: None,
+            flattest: None,
             ball_height: rapier.height(ball),
         });
     }
     std::fs::create_dir_all(output).with_context(|| output.display().to_string())?;
     let mut text = String::from(
-        "| engine | solver | nodes | threads | ms/frame | worst | tearing % | tears | pieces | confetti % | smallest angle | ball at m |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| engine | solver | nodes | threads | ms/frame | worst | tearing % | tears | pieces | confetti % | flattest face | ball at m |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     for row in &rows {
@@ -206,7 +205,7 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
             or_none(row.tears.map(|tears| tears.to_string())),
             or_none(row.pieces.map(|pieces| pieces.to_string())),
             or_none(row.confetti.map(|share| format!("{:.2}", 100.0 * share))),
-            or_none(row.smallest_angle.map(|angle| format!("{angle:.1}°"))),
+            or_none(row.flattest.map(|share| format!("{share:.2}"))),
             row.ball_height
         );
     }

@@ -453,7 +453,7 @@ mod tests {
         whole.build(&middles, 10);
         joined.build(&middles[..old as usize], 10);
         // Many beside one and the same, some beside others that have joined; twice.
-        let beside = |f: u32| Some(if f % 3 == 0 { f - 1 } else { 10 + f % 7 });
+        let beside = |f: u32| Some(if f.is_multiple_of(3) { f - 1 } else { 10 + f % 7 });
         assert!(joined.extend(270, beside) && joined.extend(count as usize, beside));
         assert_eq!(find(&mut joined), find(&mut whole));
         assert!(!joined.extend(count as usize + 1, |_| None), "no neighbour");
