@@ -146,7 +146,6 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
         let height = rapier.height(ball);
         add("rapier 0.36", "its defaults", found, height);
     }
-    std::fs::create_dir_all(output).with_context(|| output.display().to_string())?;
     let mut text = String::from(
         "| engine | solver | nodes | threads | ms/frame | worst | p99 % | mean % | largest % | largest ever % | ball at m |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
@@ -166,7 +165,5 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
             row.ball_height
         );
     }
-    print!("{text}");
-    std::fs::write(output.join("ball.md"), &text).context("ball.md")?;
-    std::fs::write(output.join("ball.json"), serde_json::to_string_pretty(&rows)?).context("ball.json")
+    crate::write(output, "ball", &text, &rows)
 }

@@ -11,8 +11,10 @@ mod strain;
 mod torn;
 mod yarns;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
-use std::path::PathBuf;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// The same work on ripstop and on other engines, in one run.
 #[derive(Parser)]
@@ -89,4 +91,15 @@ fn main() -> anyhow::Result<()> {
         Work::Yarns { sizes, threads, all_yarn, output } => yarns::run(&sizes, &threads, all_yarn, &output),
         Work::Plot { folder } => hang::draw(&folder),
     }
+}
+
+/// Prints a table and writes it as NAME.md, and its rows as NAME.json, into a folder.
+fn write(folder: &Path, name: &str, table: &str, rows: &impl Serialize) -> anyhow::Result<()> {
+    print!("{table}");
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    for (end, text) in [("md", table), ("json", &serde_json::to_string_pretty(rows)?)] {
+        let path = folder.join(name).with_extension(end);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
 }

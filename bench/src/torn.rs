@@ -11,7 +11,7 @@ use ripstop::mesh::{Mesh, height_share, pieces};
 use ripstop::model::{Surroundings, membrane};
 use ripstop::opening::Through;
 use ripstop::potential::Elasticity;
-use ripstop::simulation::{Stage, Watch};
+use ripstop::simulation::{Stage, StepError, Watch};
 use ripstop::tear::{Policy, Tearing};
 use ripstop::{Fabric, Simulation, Vec3};
 use serde::Serialize;
@@ -45,6 +45,8 @@ struct Row {
     /// Smallest height of a face over its longest side, in the material.
     flattest: Option<f64>,
     ball_height: f64,
+    /// Why it ended before its time.
+    failed: Option<String>,
 }
 
 /// How long each stage has taken.
@@ -131,26 +133,28 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
     let mut rows: Vec<Row> = Vec::new();
     for (&side, &threads) in sizes.iter().flat_map(|side| threads.iter().map(move |threads| (side, threads))) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build().context("threads")?;
-        let timed = |frame: &mut dyn FnMut() -> anyhow::Result<()>| -> anyhow::Result<(f64, f64)> {
-            let (mut sum, mut worst) = (0.0, 0.0f64);
-            for _ in 0..FRAMES {
+        // Milliseconds of a frame, of the longest one, and why it ended too early.
+        let timed = |frame: &mut dyn FnMut() -> Result<(), StepError>| {
+            let (mut sum, mut worst, mut count) = (0.0, 0.0f64, 0);
+            let mut failed = None;
+            while count < FRAMES && failed.is_none() {
                 let begin = Instant::now();
-                frame()?;
+                failed = frame().err();
                 let ms = 1e3 * begin.elapsed().as_secs_f64();
-                (sum, worst) = (sum + ms, worst.max(ms));
+                (sum, worst, count) = (sum + ms, worst.max(ms), count + 1);
             }
-            Ok((sum / FRAMES as f64, worst))
+            (sum / count as f64, worst, failed.map(|error| error.to_string()))
         };
         for way in &WAYS {
             let mut simulation = ours(side as usize, way)?;
             let mut stages = Stages { spent: Default::default(), now: None };
-            let (ms_per_frame, ms_worst) = timed(&mut || {
+            let (ms_per_frame, ms_worst, failed) = timed(&mut || {
                 pool.install(|| {
                     (0..STEPS).try_for_each(|_| simulation.step_watched(&mut stages))?;
                     stages.leave();
                     Ok(())
                 })
-            })?;
+            });
             let (pieces, confetti, flattest) = shape(&simulation.cloth().mesh);
             rows.push(Row {
                 engine: "ripstop",
@@ -165,13 +169,14 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
                 confetti: Some(confetti),
                 flattest: Some(flattest),
                 ball_height: simulation.bodies().middle(0).y,
+                failed,
             });
         }
         let (mut rapier, ball) = Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), Some(TEAR_STRAIN))?;
-        let (ms_per_frame, ms_worst) = timed(&mut || {
+        let (ms_per_frame, ms_worst, failed) = timed(&mut || {
             rapier.frame();
             Ok(())
-        })?;
+        });
         rows.push(Row {
             engine: "rapier 0.36",
             solver: "its defaults, tear strain 0.3",
@@ -185,16 +190,16 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
             confetti: None,
             flattest: None,
             ball_height: rapier.height(ball),
+            failed,
         });
     }
-    std::fs::create_dir_all(output).with_context(|| output.display().to_string())?;
     let mut text = String::from(
-        "| engine | solver | nodes | threads | ms/frame | worst | tearing % | tears | pieces | confetti % | flattest face | ball at m |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| engine | solver | nodes | threads | ms/frame | worst | tearing % | tears | pieces | confetti % | flattest face | ball at m | ended by |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     for row in &rows {
         text += &format!(
-            "| {} | {} | {}² | {} | {:.1} | {:.0} | {} | {} | {} | {} | {} | {:.2} |\n",
+            "| {} | {} | {}² | {} | {:.1} | {:.0} | {} | {} | {} | {} | {} | {:.2} | {} |\n",
             row.engine,
             row.solver,
             row.nodes,
@@ -206,10 +211,9 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
             or_none(row.pieces.map(|pieces| pieces.to_string())),
             or_none(row.confetti.map(|share| format!("{:.2}", 100.0 * share))),
             or_none(row.flattest.map(|share| format!("{share:.2}"))),
-            row.ball_height
+            row.ball_height,
+            or_none(row.failed.clone())
         );
     }
-    print!("{text}");
-    std::fs::write(output.join("torn.md"), &text).context("torn.md")?;
-    std::fs::write(output.join("torn.json"), serde_json::to_string_pretty(&rows)?).context("torn.json")
+    crate::write(output, "torn", &text, &rows)
 }

@@ -154,7 +154,8 @@ impl Implicit {
         let limits = (tolerance, settings.iterations);
         let mut solved = conjugate.solve(matrix, coupling, preconditioner, residual, change, limits);
         self.iterations += u64::from(solved.iterations);
-        // Coarser grids are sums in single precision. Where yarns are pulled straight, they may lose what inertia and shear add to a hundred thousand times that, and do harm: sweeps alone don't.
+        // Where yarns are pulled straight (`standards/denim`), coarser grids can make the preconditioner lose its sign, and the solution runs away; sweeps alone don't. Probably sums in single precision lose
+        // what inertia and shear add to a hundred thousand times that.
         if !solved.converged && preconditioner.drop_grids() {
             solved = conjugate.solve(matrix, coupling, preconditioner, residual, change, limits);
             self.iterations += u64::from(solved.iterations);
