@@ -36,6 +36,8 @@ const BALL: Ball =
 struct Row {
     engine: &'static str,
     solver: &'static str,
+    /// Cloth meets itself.
+    on_itself: bool,
     nodes: u32,
     threads: u16,
     ms_per_frame: f64,
@@ -69,7 +71,7 @@ pub fn thrown(ball: &Ball) -> anyhow::Result<Bodies> {
 /// Steps to a frame.
 const STEPS: usize = 4;
 
-fn ours(side: usize, implicit: bool) -> anyhow::Result<Simulation> {
+fn ours(side: usize, implicit: bool, on_itself: bool) -> anyhow::Result<Simulation> {
     let cloth = cloth(side)?;
     let fabric =
         Fabric { density: DENSITY, stretch: 2000.0, shear: 0.0, bend: 1e-4, damping: 0.0, ..Fabric::default() };
@@ -80,7 +82,7 @@ fn ours(side: usize, implicit: bool) -> anyhow::Result<Simulation> {
     };
     potentials.extend(Surroundings::default().loads(&cloth));
     let (grip, bodies) = (held(&cloth), thrown(&BALL)?);
-    let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself: true };
+    let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself };
     // Rows of contact are those of the beginning of a step, so steps are short and have few substeps.
     let xpbd = XpbdSettings { substeps: 4, ..XpbdSettings::default() };
     let integrator: Box<dyn Integrator> = if implicit { Box::<Implicit>::default() } else { Box::new(Xpbd::new(xpbd)) };
@@ -110,10 +112,11 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
     for (&side, &threads) in sizes.iter().flat_map(|side| threads.iter().map(move |threads| (side, threads))) {
         let sheet = cloth(side as usize)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build().context("threads")?;
-        let mut add = |engine, solver, (times, strain, ever): (Vec<f64>, Strain, f64), ball_height| {
+        let mut add = |engine, solver, on_itself, (times, strain, ever): (Vec<f64>, Strain, f64), ball_height| {
             rows.push(Row {
                 engine,
                 solver,
+                on_itself,
                 nodes: side,
                 threads,
                 ms_per_frame: times.iter().sum::<f64>() / FRAMES as f64,
@@ -125,8 +128,8 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
                 ball_height,
             });
         };
-        for implicit in [true, false] {
-            let mut simulation = ours(side as usize, implicit)?;
+        for (implicit, on_itself) in [(true, true), (false, true), (false, false)] {
+            let mut simulation = ours(side as usize, implicit, on_itself)?;
             let found = pool.install(|| {
                 timed(&sheet, || {
                     for _ in 0..STEPS {
@@ -136,24 +139,28 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
                 })
             })?;
             let solver = if implicit { "implicit, 4 steps, membrane" } else { "xpbd, 4 steps of 4 substeps, springs" };
-            add("ripstop", solver, found, simulation.bodies().middle(0).y);
+            add("ripstop", solver, on_itself, found, simulation.bodies().middle(0).y);
         }
-        let (mut rapier, ball) = Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), None)?;
-        let found = timed(&sheet, || {
-            rapier.frame();
-            Ok(rapier.positions())
-        })?;
-        let height = rapier.height(ball);
-        add("rapier 0.36", "its defaults", found, height);
+        // By default rapier's cloth passes through itself.
+        for on_itself in [true, false] {
+            let (mut rapier, ball) = Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), None, on_itself)?;
+            let found = timed(&sheet, || {
+                rapier.frame();
+                Ok(rapier.positions())
+            })?;
+            let height = rapier.height(ball);
+            add("rapier 0.36", "its defaults", on_itself, found, height);
+        }
     }
     let mut text = String::from(
-        "| engine | solver | nodes | threads | ms/frame | worst | p99 % | mean % | largest % | largest ever % | ball at m |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| engine | solver | meets itself | nodes | threads | ms/frame | worst | p99 % | mean % | largest % | largest ever % | ball at m |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in &rows {
         text += &format!(
-            "| {} | {} | {}² | {} | {:.1} | {:.0} | {:.2} | {:.2} | {:.1} | {:.1} | {:.3} |\n",
+            "| {} | {} | {} | {}² | {} | {:.1} | {:.0} | {:.2} | {:.2} | {:.1} | {:.1} | {:.3} |\n",
             row.engine,
             row.solver,
+            if row.on_itself { "yes" } else { "no" },
             row.nodes,
             row.threads,
             row.ms_per_frame,

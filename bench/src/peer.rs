@@ -38,13 +38,15 @@ impl Rapier {
         Ok(Self { world, cloth })
     }
 
-    /// A level sheet of 1 m² held on two sides, met by a ball from above; contact and all else as rapier has it. Its edges tear at `tear_strain`, if at all.
+    /// A level sheet of 1 m² held on two sides, met by a ball from above; contact and all else as rapier has it. Its edges tear at `tear_strain`, if at all. By default rapier's cloth passes through
+    /// itself; not if it meets `itself`.
     pub fn with_ball(
         side: usize,
         density: f64,
         ball: &Ball,
         threads: usize,
         tear_strain: Option<f32>,
+        itself: bool,
     ) -> anyhow::Result<(Self, RigidBodyHandle)> {
         let mut world = PhysicsWorld::new();
         world.gravity = Vector::new(0.0, -9.81, 0.0);
@@ -56,6 +58,7 @@ impl Rapier {
             SoftBodyBuilder::cloth(Vector::ZERO, Vector::new(0.0, 0.0, step), Vector::new(step, 0.0, 0.0), side, side)
                 .mass(density as f32)
                 .pinned_particles((0..side).flat_map(|row| [row * side, row * side + side - 1]).map(|n| n as u32))
+                .self_contacts(itself)
                 .can_sleep(false);
         if let Some(strain) = tear_strain {
             cloth = cloth.tear_strain(strain);

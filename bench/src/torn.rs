@@ -172,7 +172,8 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
                 failed,
             });
         }
-        let (mut rapier, ball) = Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), Some(TEAR_STRAIN))?;
+        let (mut rapier, ball) =
+            Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), Some(TEAR_STRAIN), false)?;
         let (ms_per_frame, ms_worst, failed) = timed(&mut || {
             rapier.frame();
             Ok(())
