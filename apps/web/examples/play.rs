@@ -1,6 +1,6 @@
 //! Plays a scene at random, as `npm run monkey` does in a browser but without one and without waiting: drags, cuts, throws, pins, winds, goes back.
-//! `cargo run -p ripstop-web --example play -- SCENE SECONDS SEED…` ends with an error if the engine refuses a step or a number is not one, and says what the
-//! longest steps were and what they spent their time on. Played seconds are of the scene.
+//! `cargo run -p ripstop-web --example play -- SCENE SECONDS SEED…` ends with an error if the engine refuses a step or a number is not one, and saves what was played until then as a scene, which
+//! `ripstop run` plays again. Otherwise it says what the longest steps were and what they spent their time on. Played seconds are of the scene.
 
 use ripstop_web::protocol::Desk;
 use serde_json::{Value, json};
@@ -178,7 +178,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         play.step = loaded["step"].as_f64().ok_or("no step")?;
         let mut actions = 0;
         while play.ms.len() as f64 * play.step < seconds {
-            play.act().map_err(|e| format!("seed {seed}, action {actions}: {e}"))?;
+            if let Err(error) = play.act() {
+                let file = std::env::temp_dir().join(format!("play-{seed}.toml"));
+                let played = play.ask(&json!({ "do": "export", "what": "toml" }))?;
+                std::fs::write(&file, played["text"].as_str().unwrap_or_default())?;
+                return Err(format!("seed {seed}, action {actions}: {error}; saved as {}", file.display()).into());
+            }
             actions += 1;
             if actions % ROUND == 0 {
                 play.ask(&json!({ "do": "restart" }))?;

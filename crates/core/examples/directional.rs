@@ -62,7 +62,8 @@ fn search(side: usize) {
     let forces = Forces::new(membrane(&Fabric::default(), SHEET, &cloth));
     let fields = Fields::of(&cloth, &forces);
     let resistance = Resistance::default();
-    let view = View { cloth: &cloth, fields: &fields, resistance: &resistance, forces: &forces, round: 0 };
+    let view =
+        View { cloth: &cloth, fields: &fields, resistance: &resistance, forces: &forces, round: 0, opens: &|_| true };
     let nodes: Vec<NodeId> = cloth.mesh.nodes().filter(|&n| !cloth.mesh.is_border_node(n)).collect();
     println!("{} nodes inside, every one searched in full (one thread)", nodes.len());
     for (name, rows) in [("cloth 2", [12.0, 25.0, 35.0, 25.0]), ("cloth 4", [6.46, 7.65, 5.0, 7.98])] {

@@ -14,6 +14,7 @@
 
 use super::ccd::{self, Query};
 use super::field::{Field, Pair};
+use super::row::LEVER;
 use super::{KEPT, Report, TOUCHING, nearest};
 use crate::body::{Bodies, Pose};
 use crate::cloth::Cloth;
@@ -208,7 +209,7 @@ impl Resolver {
                 continue;
             }
             // How the pair gives way: nodes, and a body at the place of contact.
-            let (mut ease, mut body) = (0.0, None);
+            let (mut ease, mut body, mut farthest) = (0.0, None, 0.0f64);
             let (mut sign, mut place) = (0.0, Vec3::ZERO);
             for k in 0..4 {
                 let p = corners[k] as usize;
@@ -217,7 +218,9 @@ impl Resolver {
                     sign += weights[k];
                     place += end[k] * weights[k];
                 } else {
-                    ease += weights[k] * weights[k] * cloth.inverse_mass.as_ref()[p - first];
+                    let lightness = cloth.inverse_mass.as_ref()[p - first];
+                    ease += weights[k] * weights[k] * lightness;
+                    farthest = farthest.max(weights[k].abs() * lightness);
                 }
             }
             let sign = if sign > 0.0 { 1.0 } else { -1.0 };
@@ -226,7 +229,8 @@ impl Resolver {
                 let (lightness, turns) = inertia[b];
                 ease += lightness + (turns * arm.cross(normal)).cross(arm).dot(normal);
             }
-            if ease <= 0.0 {
+            // What would be thrown aside is left to a zone.
+            if ease <= 0.0 || farthest > LEVER * ease {
                 continue;
             }
             // What is already nearer than what is kept comes no nearer: a share of ever less would soon be nothing.

@@ -74,6 +74,8 @@ pub struct Row {
     was: Vec3,
     /// How much the row gives way to an impulse: along the normal and across [1/kg].
     ease: (f64, f64),
+    /// How much more it would have to give way so that no node goes farther than [`LEVER`] allows [1/kg].
+    lever: f64,
 }
 
 impl Row {
@@ -101,6 +103,7 @@ impl Row {
             taken: Vec3::ZERO,
             was: Vec3::ZERO,
             ease: (0.0, 0.0),
+            lever: 0.0,
         }
     }
 
@@ -118,6 +121,10 @@ impl Row {
         v - self.normal * self.normal.dot(v)
     }
 }
+
+/// How far a row moves a node at most, over what is missing at its place. Beside a node that is held, a place moves by a small share of what its other corners do: to make up for a millimetre they would have to be
+/// thrown aside by many. Among nodes that are free it is never more than one.
+pub const LEVER: f64 = 4.0;
 
 /// A body as rows see it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -215,6 +222,8 @@ pub fn begin(rows: &mut [Row], bodies: &[Twist], inverse_mass: &[f64], displaced
         row.was = row.across(&displaced);
         let mass: f64 = row.nodes.iter().zip(row.weights).map(|(&n, w)| w * w * inverse_mass[n as usize]).sum();
         row.ease = (mass, mass);
+        let farthest = row.nodes.iter().zip(row.weights).map(|(&n, w)| w.abs() * inverse_mass[n as usize]);
+        row.lever = farthest.fold(0.0, f64::max) / LEVER;
         if let Some(body) = bodies.get(row.body as usize) {
             row.was += (body.moved + body.turned.cross(row.arm)) * row.sign;
             // m⁻¹ + n·(I⁻¹ (a × n)) × a, and of the other two directions their sum, which is no less than either.
@@ -224,6 +233,7 @@ pub fn begin(rows: &mut [Row], bodies: &[Twist], inverse_mass: &[f64], displaced
             row.ease.0 += body.lightness + along;
             row.ease.1 += body.lightness + if row.tie.is_some() { all } else { all - along };
         }
+        row.lever = (row.lever - row.ease.0).max(0.0);
         (row.push, row.drag, row.taken) = (0.0, Vec3::ZERO, Vec3::ZERO);
     }
 }
@@ -275,12 +285,13 @@ fn relax_row(
         if row.ease.0 <= 0.0 || (c >= 0.0 && row.push == 0.0) {
             return 0.0;
         }
+        let soft = soft + h * row.lever;
         let push = (row.push - (c + row.push * soft) / (h * row.ease.0 + soft)).max(0.0);
         let change = push - row.push;
         row.push = push;
         // The push moves the two along the normal only, so slip is still what it was.
         let limit = row.friction * push;
-        let mut drag = row.drag - row.tangent(r - row.was) / (h * row.ease.1);
+        let mut drag = row.drag - row.tangent(r - row.was) / (h * (row.ease.1 + row.lever));
         let size = drag.length();
         if size > limit {
             drag *= limit / size;

@@ -400,6 +400,7 @@ mod tests {
                 resistance: &Resistance::default(),
                 forces: &Forces::new(Vec::new()),
                 round: 0,
+                opens: &|_| true,
             };
             for n in cloth.mesh.nodes().filter(|&n| !cloth.mesh.is_border_node(n)) {
                 for degrees in [1.3, 33.0, 61.0, 104.0, 151.0] {
@@ -423,6 +424,7 @@ mod tests {
             resistance: &Resistance::default(),
             forces: &Forces::new(Vec::new()),
             round: 0,
+            opens: &|_| true,
         };
         let n = cloth.mesh.nodes().find(|&n| cloth.mesh.node_uv(n).distance(Vec2::new(0.4, 0.0)) < 1e-9).unwrap();
         let (ratio, pull) = Directional::new(even()).best(view, n, 0.0).unwrap();
@@ -439,7 +441,14 @@ mod tests {
         let resistance = Resistance::default();
         let best = |fields: &Fields| {
             strict.best(
-                View { cloth: &cloth, fields, resistance: &resistance, forces: &Forces::new(Vec::new()), round: 0 },
+                View {
+                    cloth: &cloth,
+                    fields,
+                    resistance: &resistance,
+                    forces: &Forces::new(Vec::new()),
+                    round: 0,
+                    opens: &|_| true,
+                },
                 n,
                 0.0,
             )
@@ -472,6 +481,7 @@ mod tests {
             resistance: &resistance,
             forces: &Forces::new(Vec::new()),
             round: 0,
+            opens: &|_| true,
         };
         let strengths = table(&[(0.0, 12.0), (45.0, 25.0), (90.0, 35.0), (110.0, 9.0)]);
         let criterion = Directional::new(strengths.clone());
@@ -510,6 +520,7 @@ mod tests {
             resistance: &Resistance::default(),
             forces: &Forces::new(Vec::new()),
             round: 0,
+            opens: &|_| true,
         };
         let n = cloth.mesh.nodes().find(|&n| !cloth.mesh.is_border_node(n)).unwrap();
         let pull = |strengths| Directional::new(strengths).best(view, n, 1.0).unwrap().1;

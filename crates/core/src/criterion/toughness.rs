@@ -26,7 +26,8 @@
 //! Between yarn directions J·d / G_c(d) has no maximum of its own (it is a ratio of two linear functions of tan φ), so the candidates hold the best
 //! line exactly. The corners of G_c lock tears to yarns, as in real cloth.
 //!
-//! Starts: none in a step in which a tip goes on, one in a step, none within 1.2 ℓ ahead of a tip (√(c₁₁/c₃₃) times that beside it): there the tip decides.
+//! Starts: none in a step in which a tip goes on, one in a step, none within 1.2 ℓ ahead of a tip (√(c₁₁/c₃₃) times that beside it): there the tip decides, unless it can't go on. Above three times the strength
+//! a tear starts in every round, and while tips go on elsewhere.
 //! Loads are per width of cloth at rest, as a testing machine has them, from stress that is smoothed over the faces of each node.
 //!
 //! What is torn is held by a [`Bond`](crate::potential::Bond) that spends G_c Δa as the lips open. In the k-th round of a step a tip goes on by an edge if its energy pays for
@@ -64,6 +65,8 @@ pub struct Toughness {
 const RADIUS: f64 = 4.0;
 /// How far from tips nothing starts, in ℓ.
 const SHADOW: f64 = 1.2;
+/// Load over strength from which a tear starts in every round, also while tips go on elsewhere: a hand that moves by more than an edge in a step overtakes them.
+const OVERLOAD: f64 = 3.0;
 /// How far tips reach beside them at most, over ahead of them.
 const BROADEST: f64 = 8.0;
 /// Directions that a start tries besides those of the yarns.
@@ -188,8 +191,8 @@ impl Toughness {
         sum
     }
 
-    /// The best line of a node where nothing has torn: ω and its direction.
-    fn start(&self, view: View<'_>, smooth: &mut Smooth<'_>, n: NodeId) -> Option<(f64, Vec2)> {
+    /// The best line of a node where nothing has torn, of those that are loaded to `least` of their strength there: ω and its direction.
+    fn start(&self, view: View<'_>, smooth: &mut Smooth<'_>, n: NodeId, least: f64) -> Option<(f64, Vec2)> {
         let mut best: Option<(f64, Vec2)> = None;
         let tried = (0..2 * TRIES).map(|k| {
             let (sin, cos) = sin_cos(PI * k as f64 / (2 * TRIES) as f64);
@@ -198,7 +201,7 @@ impl Toughness {
         for d in tried {
             let required = self.required(view, n, d);
             let (stress, metric) = smooth.at(n);
-            if load(stress, metric, d.perp()) < required {
+            if load(stress, metric, d.perp()) < least * required {
                 continue;
             }
             let ratio = self.around(smooth, n, d) / required;
@@ -224,22 +227,22 @@ impl Toughness {
         if places == 0 { 0.0 } else { (ahead.0 + behind.0) / f64::from(places) }
     }
 
-    /// True if a tip is so near that it is the tip that decides.
-    fn in_shadow(&self, cloth: &Cloth, n: NodeId) -> bool {
+    /// True if one of these tips is so near that it is the tip that decides.
+    fn in_shadow(&self, cloth: &Cloth, tips: &[NodeId], n: NodeId) -> bool {
         let at = cloth.mesh.node_uv(n);
         let reach = SHADOW * self.length.max(self.edge);
-        cloth.tips.iter().any(|tip| {
-            let off = at - cloth.mesh.node_uv(tip.node);
-            let Some(ahead) = heading(&cloth.mesh, tip.node) else { return false };
+        tips.iter().any(|&tip| {
+            let off = at - cloth.mesh.node_uv(tip);
+            let Some(ahead) = heading(&cloth.mesh, tip) else { return false };
             let (along, across) = (off.dot(ahead) / reach, off.perp_dot(ahead) / (reach * self.broad));
             along * along + across * across < 1.0
         })
     }
 
-    /// Every node around a face that may be loaded to its strength.
-    fn hot(&self, view: View<'_>) -> Vec<NodeId> {
+    /// Every node around a face that may be loaded to `least` of its strength.
+    fn hot(&self, view: View<'_>, least: f64) -> Vec<NodeId> {
         let longest = 1.0 + view.fields.largest_edge_strain.max(0.0);
-        let enough = self.strengths.least() * view.resistance.least() / longest;
+        let enough = least * self.strengths.least() * view.resistance.least() / longest;
         let mesh = &view.cloth.mesh;
         let hot = mesh.faces().filter(|&f| view.fields.face_stress[f].largest().0 >= enough);
         let mut nodes: Vec<NodeId> = hot.flat_map(|f| mesh.face_nodes(f)).collect();
@@ -437,26 +440,28 @@ impl Criterion for Toughness {
 
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>) {
         let cloth = view.cloth;
+        let mut living = Vec::new();
         for tip in cloth.tips.iter().filter(|tip| view.can_part(tip.node)) {
-            if let Some((ratio, d)) = self.goes_on(view, tip.node) {
-                requests.push(Request::Part(Part { node: tip.node, pull: d.perp(), ratio }));
+            let part = self.goes_on(view, tip.node).map(|(ratio, d)| Part { node: tip.node, pull: d.perp(), ratio });
+            if part.is_none_or(|part| (view.opens)(&part)) {
+                living.push(tip.node);
+                requests.extend(part.map(Request::Part));
             }
         }
-        if view.round > 0 || !requests.is_empty() {
-            return;
-        }
+        let first = view.round == 0 && requests.is_empty();
+        let least = if first { 1.0 } else { OVERLOAD };
         let mut smooth = Smooth::new(view);
-        let mut best: Option<Part> = None;
-        for n in self.hot(view) {
-            if cloth.weak[n] || !view.can_part(n) || self.in_shadow(cloth, n) {
+        let mut found: Vec<Part> = Vec::new();
+        for n in self.hot(view, least) {
+            if cloth.weak[n] || !view.can_part(n) || self.in_shadow(cloth, &living, n) {
                 continue;
             }
-            let Some((ratio, d)) = self.start(view, &mut smooth, n).filter(|(ratio, _)| *ratio > 1.0) else { continue };
-            if best.is_none_or(|part| ratio > part.ratio) {
-                best = Some(Part { node: n, pull: d.perp(), ratio });
-            }
+            let best = self.start(view, &mut smooth, n, least).filter(|(ratio, _)| *ratio > least);
+            found.extend(best.map(|(ratio, d)| Part { node: n, pull: d.perp(), ratio }));
         }
-        requests.extend(best.map(Request::Part));
+        // The first of equals is that with the smallest number.
+        found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        requests.extend(found.into_iter().find(|part| (view.opens)(part)).map(Request::Part));
     }
 
     fn spends(&self, view: View<'_>, part: &Part) -> Option<f64> {
@@ -474,7 +479,7 @@ impl Criterion for Toughness {
         if view.cloth.weak[part.node] {
             self.tip(view, part.node).map_or(0.0, |(ratios, _)| ratios[0].max(ratios[1]))
         } else {
-            self.start(view, &mut Smooth::new(view), part.node).map_or(0.0, |(ratio, _)| ratio)
+            self.start(view, &mut Smooth::new(view), part.node, 1.0).map_or(0.0, |(ratio, _)| ratio)
         }
     }
 }

@@ -236,26 +236,29 @@ impl Tearing {
         if !self.budget.is_left(&self.coherence) {
             return;
         }
-        let view = View { cloth, fields: &self.fields, resistance: &self.resistance, forces, round: self.round };
-        self.criterion.find(view, &mut self.requests);
-        self.round += 1;
-        self.requests.retain(|request| match request {
-            Request::Part(part) => {
-                let sewn = !self.resistance.seam_at(part.node, part.pull).is_empty();
-                self.coherence.rested(cloth, part.node, time)
-                    && (sewn || (!self.resistance.is_whole(part.node) && self.opening.can_open(cloth, part)))
-                    && (sewn || !self.coherence.crumbles(cloth, part, &*self.opening))
-            }
+        let Self { criterion, opening, resistance, coherence, fields, requests, round, .. } = self;
+        let opens = |part: &Part| {
+            let sewn = !resistance.seam_at(part.node, part.pull).is_empty();
+            coherence.rested(cloth, part.node, time)
+                && (sewn || (!resistance.is_whole(part.node) && opening.can_open(cloth, part)))
+                && (sewn || !coherence.crumbles(cloth, part, &**opening))
+        };
+        let view = View { cloth, fields, resistance, forces, round: *round, opens: &opens };
+        criterion.find(view, requests);
+        requests.retain(|request| match request {
+            Request::Part(part) => opens(part),
             Request::Along { .. } => true,
         });
-        self.requests.sort_by(Request::order);
+        *round += 1;
+        requests.sort_by(Request::order);
     }
 
     /// For every request the share of the step, from the state `cloth` in which it began, at which its ratio passes one;
     /// keeps only the earliest request and returns its share.
     pub(crate) fn keep_earliest(&mut self, cloth: &Cloth, forces: &Forces) -> f64 {
         self.fields.measure(cloth, forces, self.criterion.wants_stress());
-        let view = View { cloth, fields: &self.fields, resistance: &self.resistance, forces, round: 0 };
+        let view =
+            View { cloth, fields: &self.fields, resistance: &self.resistance, forces, round: 0, opens: &|_| true };
         let share = |request: &Request| {
             let (start, end) = (self.criterion.ratio(view, request), request.ratio());
             if start >= 1.0 { 0.0 } else { ((1.0 - start) / (end - start)).clamp(0.0, 1.0) }
@@ -302,8 +305,8 @@ impl Tearing {
             }
             let mut cost = None;
             if seam.is_empty() {
-                let view =
-                    View { cloth, fields: &self.fields, resistance: &self.resistance, forces, round: self.round };
+                let (fields, resistance, round) = (&self.fields, &self.resistance, self.round);
+                let view = View { cloth, fields, resistance, forces, round, opens: &|_| true };
                 cost = self.criterion.spends(view, part);
                 self.opening.open(cloth, part, log);
                 debug_assert!(!opens_untearable(cloth, &log[from..]), "`{}` opens what is whole", self.opening.name());
