@@ -64,6 +64,8 @@ pub struct Field {
     keen: Vec<bool>,
     /// Of each body: its triangles, if it has such edges.
     honed: Vec<std::ops::Range<u32>>,
+    /// Of each point: it is a node that is held.
+    held: Vec<bool>,
     faces: Vec<Face>,
     edges: Vec<[u32; 2]>,
     /// The triangle that asks for each point, and for each edge.
@@ -181,6 +183,19 @@ impl Field {
     #[inline]
     pub fn is_body(&self, point: u32) -> bool {
         (point as usize) < self.body_points
+    }
+
+    /// Takes from one over their masses [1/kg] which nodes are held.
+    pub fn hold(&mut self, inverse_mass: &[f64]) {
+        self.held.clear();
+        self.held.resize(self.body_points, false);
+        self.held.extend(inverse_mass.iter().map(|w| *w == 0.0));
+    }
+
+    /// True if all corners of a pair but one are held nodes. Where two grips meet, nothing of the cloth can keep them apart: its free corners would be thrown aside, so they pass.
+    #[inline]
+    pub fn is_gripped(&self, corners: [u32; 4]) -> bool {
+        corners.iter().filter(|&&p| self.held[p as usize]).count() > 2
     }
 
     /// True if the point belongs to an edge that cuts.

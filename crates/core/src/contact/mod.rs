@@ -243,6 +243,7 @@ impl Contacts {
                 self.edge = cloth.mean_edge();
                 self.linked = true;
             }
+            self.field.hold(&cloth.inverse_mass);
             Field::place(&mut self.field.start, &cloth.x, bodies, false);
             let twists = &self.bodies;
             self.field.foresee(&cloth.v, |b, x| twists[b].speed(x - bodies.middle(b)), h);
@@ -298,6 +299,9 @@ impl Contacts {
     ) -> Option<Row> {
         let Self { field, thickness, .. } = self;
         let corners = field.corners(pair);
+        if field.is_gripped(corners) {
+            return None;
+        }
         let place = self.place(pair, corners, apart)?;
         let near = 2.0 * *thickness;
         if place.now && rests_near(cloth, field, pair, corners, place.weights, near) {
@@ -482,6 +486,7 @@ impl Contacts {
             self.field.link(cloth, bodies, settings.on_itself);
             self.linked = true;
         }
+        self.field.hold(&cloth.inverse_mass);
         Field::place(&mut self.field.start, &self.start, bodies, true);
         Field::place(&mut self.field.now, &cloth.x, bodies, false);
         let slack = self.slack();

@@ -135,7 +135,7 @@ impl Resolver {
             list.clear();
             for (&pair, &apart) in pairs.iter().zip(apart) {
                 let corners = field.corners(pair);
-                if !corners.iter().any(|&p| moved[p as usize]) {
+                if !corners.iter().any(|&p| moved[p as usize]) || field.is_gripped(corners) {
                     continue;
                 }
                 // Lips pass close by the blade that has parted them.
