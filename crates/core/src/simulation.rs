@@ -187,6 +187,8 @@ pub struct Simulation {
     begun: u64,
     topology_version: u64,
     reach: f64,
+    /// What is faster is slowed down to this [m/s].
+    fastest: Option<f64>,
     log: ChangeLog,
     /// Edits that the cloth has followed and the tables not yet.
     followed: ChangeLog,
@@ -235,6 +237,7 @@ impl Simulation {
             begun: 0,
             topology_version: 0,
             reach,
+            fastest: None,
             log: ChangeLog::new(),
             followed: ChangeLog::new(),
             events: Vec::new(),
@@ -244,6 +247,12 @@ impl Simulation {
             start: Default::default(),
             bodies_start: Vec::new(),
         }
+    }
+
+    /// Slows down what is faster than this [m/s], instead of ending when a node crosses the whole cloth in a step. For play: scraps that snap off overloaded cloth can be as fast as that.
+    pub fn fastest(mut self, speed: f64) -> Self {
+        self.fastest = Some(speed);
+        self
     }
 
     /// Adds a grip, which takes hold at once or in its time.
@@ -510,6 +519,7 @@ impl Simulation {
         watch.enter(Stage::Integrate);
         let contacts = touch.then_some(&mut self.contacts);
         self.integrator.advance(Motion { cloth: &mut self.cloth, forces: &mut self.forces, contacts, share }, h);
+        self.slow_down(h);
         self.check(Stage::Integrate)?;
         if touch {
             watch.enter(Stage::ResolveContacts);
@@ -523,6 +533,8 @@ impl Simulation {
                 self.contacts.restart(&before.x);
             }
             self.contacts.resolve(&mut self.cloth, &mut self.bodies, h);
+            // Where things are is settled by now.
+            self.slow_down(0.0);
             self.check(Stage::ResolveContacts)?;
         }
         let residual = |unfinished: Option<Unsolved>| unfinished.map_or(0.0, |u| u.residual);
@@ -734,6 +746,20 @@ impl Simulation {
             self.bodies.set_velocity(b, state.velocity, state.spin);
         }
         self.tearing.as_mut().map_or(1.0, |tearing| tearing.keep_earliest(&self.cloth, &self.forces))
+    }
+
+    /// Slows down what is too fast, and takes back what that went too far in the last `h` [s].
+    fn slow_down(&mut self, h: f64) {
+        let Some(fastest) = self.fastest else { return };
+        let Cloth { x, v, inverse_mass, .. } = &mut self.cloth;
+        for ((x, v), w) in x.iter_mut().zip(v.iter_mut()).zip(inverse_mass.iter()) {
+            let speed = v.length();
+            if speed > fastest && speed.is_finite() && *w > 0.0 {
+                let slower = *v * (fastest / speed);
+                *x += (slower - *v) * h;
+                *v = slower;
+            }
+        }
     }
 
     fn check(&self, stage: Stage) -> Result<(), StepError> {

@@ -7,7 +7,7 @@ use ripstop::integrator::{Implicit, ImplicitSettings, Integrator, Pbd, Rk4, Xpbd
 use ripstop::mesh::{Column, Mesh, NodeId, Vec2, generate};
 use ripstop::model::{self, Surroundings};
 use ripstop::potential::Elasticity;
-use ripstop::{Cloth, Fabric, Grip, Placement, Simulation, Vec3};
+use ripstop::{Cloth, Fabric, Grip, Key, Placement, Simulation, StepError, Vec3};
 
 const FABRIC: Fabric = Fabric { stretch: 400.0, shear: 20.0, thickness: 2e-3, friction: 0.4, ..Fabric::SOFT };
 
@@ -386,4 +386,46 @@ fn what_crosses_deeply_at_the_start_is_left_alone_and_said() {
     let freed = simulation.untangle();
     assert!(freed.itself.is_some_and(|freed| !freed.clean), "{freed:?}");
     assert_eq!((simulation.state_hash(), freed.bodies), (hash, None));
+}
+
+/// A level sheet held in a patch around (0.15, 0, 0) and by a hand around (−0.15, 0, 0), which lifts its patch over to the other one and goes down through it.
+fn hand_through_patch() -> Simulation {
+    let simulation = scene(0.6, 0.0, -9.81, Vec::new(), implicit(), 1.0 / 60.0).contact(settings());
+    let cloth = simulation.cloth();
+    let around =
+        |at: f64| cloth.mesh.nodes().filter(|&n| cloth.x[n].distance(Vec3::X * at) < 0.06).collect::<Vec<NodeId>>();
+    let key = |time: f64, x: f64, y: f64| Key { time, shift: Vec3::new(x, y, 0.0), turn: Vec3::ZERO };
+    let way = vec![key(0.0, 0.0, 0.0), key(0.1, 0.0, 0.1), key(0.25, 0.3, 0.1), key(0.35, 0.3, -0.15)];
+    let (pin, hand) = (Grip::still("pin", &around(0.15), cloth), Grip::moving("hand", &around(-0.15), cloth, way));
+    simulation.grip(pin).grip(hand)
+}
+
+#[test]
+fn a_hand_that_goes_through_held_cloth_throws_nothing_about() {
+    let mut simulation = hand_through_patch();
+    let mut fastest = 0.0f64;
+    for _ in 0..30 {
+        simulation.step().unwrap();
+        let cloth = simulation.cloth();
+        fastest = fastest.max(cloth.v.iter().map(|v| v.length()).fold(0.0, f64::max));
+    }
+    // The hand goes at 2.5 m/s; what it drags along may be some times as fast.
+    assert!(fastest < 25.0, "{fastest} m/s");
+}
+
+#[test]
+fn what_is_too_fast_is_slowed_down_if_that_is_wanted() {
+    let thrown = |limit: Option<f64>| {
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [4, 4]).unwrap(), FABRIC.density, Placement::default());
+        cloth.v.fill(Vec3::Y * 1e3);
+        let potentials = model::membrane(&FABRIC, Elasticity::of(&FABRIC), &cloth);
+        let mut simulation = Simulation::boxed(cloth, potentials, implicit(), 1.0 / 60.0);
+        if let Some(limit) = limit {
+            simulation = simulation.fastest(limit);
+        }
+        simulation.step().map(|()| (simulation.cloth().v[NodeId(0)].y, simulation.cloth().x[NodeId(0)].y))
+    };
+    assert!(matches!(thrown(None), Err(StepError::Exploded { .. })));
+    let (speed, way) = thrown(Some(20.0)).unwrap();
+    assert!((speed - 20.0).abs() < 1e-6 && (way - 20.0 / 60.0).abs() < 1e-6, "{speed} m/s, {way} m");
 }

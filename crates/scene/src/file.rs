@@ -108,6 +108,8 @@ pub struct Time {
     pub fps: f64,
     /// Length of a step [s]; a whole number of steps makes a frame, so it is shortened to fit.
     pub step: f64,
+    /// Nodes that are faster are slowed down to this [m/s].
+    pub fastest: Option<f64>,
 }
 
 fn thirty() -> f64 {

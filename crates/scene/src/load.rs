@@ -85,6 +85,9 @@ impl Scene {
         let (steps_per_frame, h, frame_count) = self.steps();
         let name = integrator.name();
         let mut simulation = Simulation::boxed(cloth, potentials, integrator, h);
+        if let Some(fastest) = self.time.fastest {
+            simulation = simulation.fastest(fastest);
+        }
         let table = self.contact.unwrap_or_default();
         let settings = ContactSettings {
             thickness: table.thickness.unwrap_or(fabric.thickness),

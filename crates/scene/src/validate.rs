@@ -46,6 +46,9 @@ impl Scene {
         positive(source, &["time", "duration"], time.duration, "s")?;
         positive(source, &["time", "fps"], time.fps, "1/s")?;
         positive(source, &["time", "step"], time.step, "s")?;
+        if let Some(fastest) = time.fastest {
+            positive(source, &["time", "fastest"], fastest, "m/s")?;
+        }
         let steps = (time.duration / time.step).max(time.duration * time.fps);
         if steps > MOST_STEPS || time.duration * time.fps >= f64::from(u32::MAX) {
             // The first of the two that is out of the ordinary.

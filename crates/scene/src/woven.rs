@@ -260,6 +260,10 @@ impl Scene {
             let cause = format!("`{key}` is about sheets, and this cloth is woven");
             return Err(source.fault(&["expect", key], cause, "leave it out, or look at `yarns` in [expect]"));
         }
+        if self.time.fastest.is_some() {
+            let cause = "woven cloth doesn't slow down what is fast";
+            return Err(source.fault(&["time", "fastest"], cause, "leave it out"));
+        }
         if let Some(i) = self.body.iter().position(|body| body.sharp.is_some()) {
             let cause = format!("body `{}` is sharp, but yarns aren't cut by blades", self.body[i].name);
             return Err(source.fault(&["body", &i.to_string(), "sharp"], cause, "leave `sharp` out"));

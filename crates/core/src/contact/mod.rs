@@ -130,6 +130,7 @@ pub struct Contacts {
     start: Vec<Vec3>,
     bodies: Vec<Twist>,
     rows: Vec<Row>,
+    moved: Vec<Vec3>,
     keys: Vec<Pair>,
     found: Vec<Vec<(Pair, Row)>>,
     memory: Vec<Memory>,
@@ -440,7 +441,8 @@ impl Contacts {
         let Cloth { x, v, inverse_mass, .. } = cloth;
         let mut moves = Arrived { start: &self.start, x, v, h };
         let enough = 1e-4 * self.thickness;
-        row::relax(&mut self.rows, &mut self.bodies, &mut moves, inverse_mass, h, (SWEEPS, enough, allowed));
+        let limits = (SWEEPS, enough, allowed);
+        row::relax(&mut self.rows, &mut self.bodies, &mut moves, inverse_mass, h, limits, &mut self.moved);
         self.end_part(h);
     }
 
@@ -449,7 +451,8 @@ impl Contacts {
         if !self.rows.is_empty() {
             row::begin(&mut self.rows, &self.bodies, inverse_mass, |n| widen(before[n]));
             let enough = ENOUGH * self.thickness;
-            row::relax(&mut self.rows, &mut self.bodies, now, inverse_mass, h, (SUBSTEP_SWEEPS, enough, 0.0));
+            let limits = (SUBSTEP_SWEEPS, enough, 0.0);
+            row::relax(&mut self.rows, &mut self.bodies, now, inverse_mass, h, limits, &mut self.moved);
         }
         self.end_part(h);
     }

@@ -115,6 +115,13 @@ impl Row {
         of(a) * wa + of(b) * wb + of(c) * wc + of(d) * wd
     }
 
+    /// r at the end of a part of `h` [s].
+    #[inline(always)]
+    fn moved(&self, bodies: &[Twist], moves: &(impl Moves + ?Sized), h: f64) -> Vec3 {
+        let shift = bodies.get(self.body as usize).map_or(Vec3::ZERO, |b| b.shift(self.arm, h) * self.sign);
+        self.across(|n| moves.get(n)) + shift
+    }
+
     /// Part of a vector across the normal.
     #[inline(always)]
     fn tangent(&self, v: Vec3) -> Vec3 {
@@ -239,7 +246,10 @@ pub fn begin(rows: &mut [Row], bodies: &[Twist], inverse_mass: &[f64], displaced
 }
 
 /// Goes over all rows up to `sweeps` times, until nothing moves by more than `enough` [m]; what is too near by up to the share `allowed` of the thickness, or of the distance if
-/// that is less, is left to be.
+/// that is less, is left to be. `moved` is a buffer.
+///
+/// Rows that contradict each other, as those of cloth between a hand and a pin do, would squeeze out what is between them, farther in every sweep. So no node moves by more than [`LEVER`] times what was missing
+/// anywhere before the first sweep.
 pub fn relax(
     rows: &mut [Row],
     bodies: &mut [Twist],
@@ -247,11 +257,19 @@ pub fn relax(
     inverse_mass: &[f64],
     h: f64,
     (sweeps, enough, allowed): (u32, f64, f64),
+    moved: &mut Vec<Vec3>,
 ) {
+    let missing = |row: &Row| match row.tie {
+        Some(_) => 0.0,
+        None => row.thickness.max(-row.gap - row.normal.dot(row.moved(bodies, moves, h))),
+    };
+    let reach = LEVER * rows.iter().map(missing).fold(0.0, f64::max);
+    moved.clear();
+    moved.resize(inverse_mass.len(), Vec3::ZERO);
     for _ in 0..sweeps {
         let mut largest = 0.0f64;
         for row in rows.iter_mut() {
-            largest = largest.max(relax_row(row, bodies, moves, inverse_mass, h, allowed));
+            largest = largest.max(relax_row(row, bodies, moves, inverse_mass, h, allowed, (moved, reach)));
         }
         if largest <= enough {
             break;
@@ -267,9 +285,9 @@ fn relax_row(
     inverse_mass: &[f64],
     h: f64,
     allowed: f64,
+    (moved, reach): (&mut [Vec3], f64),
 ) -> f64 {
-    let shift = bodies.get(row.body as usize).map_or(Vec3::ZERO, |b| b.shift(row.arm, h) * row.sign);
-    let r = row.across(|n| moves.get(n)) + shift;
+    let r = row.moved(bodies, moves, h);
     let soft = 1.0 / (h * row.stiffness);
     let impulse = if let Some(tie) = row.tie {
         if row.ease.1 <= 0.0 {
@@ -304,10 +322,17 @@ fn relax_row(
         return 0.0;
     }
     for (&n, w) in row.nodes.iter().zip(row.weights) {
-        let by = w * inverse_mass[n as usize] * h;
-        if by != 0.0 {
-            moves.add(n as usize, impulse * by);
+        let (n, by) = (n as usize, w * inverse_mass[n as usize] * h);
+        if by == 0.0 {
+            continue;
         }
+        let (mut by, before) = (impulse * by, moved[n]);
+        let far = (before + by).length_squared();
+        if row.tie.is_none() && far > reach * reach {
+            by = (before + by) * (reach / far.sqrt()) - before;
+        }
+        moved[n] = before + by;
+        moves.add(n, by);
     }
     if let Some(body) = bodies.get_mut(row.body as usize) {
         body.kick(impulse * row.sign, row.arm);
