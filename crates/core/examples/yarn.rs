@@ -1,8 +1,8 @@
 //! The woven cloth of Metaaphanon 2009, timed: `cargo run --release -p ripstop --example yarn -- CASE [WARPS WEFTS [THREADS]] [key=value …]`.
 //!
-//! Cases: `two-balls`, `ball` (with `weave=twill`), `cube`, `out-of-plane`, `bars`, `corner-load`. Pictures are made by `ripstop run scenes/metaaphanon/…`, figures over sizes by `ripstop-bench yarns`.
+//! Cases: `two-balls`, `ball` (with `weave=twill`), `cube`, `out-of-plane`, `bars`, `corner-load`, `hang`. Pictures are made by `ripstop run scenes/metaaphanon/…`, figures over sizes by `ripstop-bench yarns`.
 //! Keys: `weave` (plain, twill21, twill, twill31, satin, basket), `ratio` (breaking force over friction, or `none`), `seed`, `frames`, `substeps`,
-//! `all_yarn=1`, `self=0`, `check=1` (counts passings of yarns from step to step and from frame to frame, and particles in bodies).
+//! `all_yarn=1`, `self=0`, `verbose=1` (every fifth frame: counts, largest strain, load, mean speeds of whole cloth, of what slides and of what is free), `check=1` (counts passings of yarns from step to step and from frame to frame, and particles in bodies).
 
 use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
 use ripstop::cloth::Placement;
@@ -106,6 +106,11 @@ fn make(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(Woven, Bodies, u
             cloth.hold("right", &right, moving(0.2, 2.2, Vec3::X * 0.3 * size.x), None, &none);
             80
         }
+        "hang" => {
+            let top = patch(&cloth, 0..w, h - 2..h);
+            cloth.hold("top", &top, still(), None, &none);
+            60
+        }
         "out-of-plane" => {
             let left = patch(&cloth, 0..w / 3, h - 2..h);
             let right = patch(&cloth, w - w / 3..w, h - 2..h);
@@ -149,7 +154,7 @@ struct Check {
     step: Vec<Run>,
     frame: Vec<Run>,
     /// From step to step, by what the slacker of the crossings around the two segments are; from frame to frame.
-    passed: [usize; 4],
+    passed: [usize; 5],
     passed_frames: usize,
     overlaps: usize,
     inside: usize,
@@ -194,13 +199,21 @@ impl Check {
         println!(
             "passings from step to step: whole {}, couples {}, free {}; from frame to frame {}; overlaps {}, points in bodies {}",
             of(Kind::Welded),
-            of(Kind::Loose) + of(Kind::Connected),
+            of(Kind::Sliding) + of(Kind::Loose) + of(Kind::Connected),
             of(Kind::Disconnected),
             self.passed_frames,
             self.overlaps,
             self.inside
         );
     }
+}
+
+/// Root of the mean square of the speeds of yarns at crossings of a kind [m/s].
+fn speed(cloth: &Woven, kind: Kind) -> f64 {
+    let of = (0..cloth.crossings()).filter(|&c| cloth.kind(c) == kind);
+    let all: Vec<f64> =
+        of.flat_map(|c| Family::BOTH.map(|family| cloth.velocity(family, c).length_squared())).collect();
+    (all.iter().sum::<f64>() / all.len().max(1) as f64).sqrt()
 }
 
 /// Milliseconds per frame: of the whole sequence, before the first cut, and after it.
@@ -233,13 +246,17 @@ fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Resu
         if keys.contains_key("verbose") && frame % 5 == 4 {
             let c = cloth.counts();
             let load = cloth.holds().iter().map(|hold| hold.load.length()).fold(0.0, f64::max);
+            let passed = check.as_ref().map_or(0, |check| check.passed.iter().sum());
             println!(
-                "frame {frame:3} {ms:6.1} ms  couples {:5} disconnected {:5} cuts {:4} pieces {:3} strain {:.3} load {load:.2e}",
+                "frame {frame:3} {ms:6.1} ms  couples {:5} disconnected {:5} cuts {:4} pieces {:3} strain {:.3} load {load:.2e} speeds {:.4} {:.4} {:.4} passed {passed}",
                 c.couples,
                 c.disconnected,
                 c.cuts,
                 c.pieces,
-                cloth.largest_strain()
+                cloth.largest_strain(),
+                speed(&cloth, Kind::Welded),
+                speed(&cloth, Kind::Loose).max(speed(&cloth, Kind::Sliding)),
+                speed(&cloth, Kind::Disconnected),
             );
         }
     }

@@ -3,14 +3,14 @@
 //! After every step, in this order:
 //! 1. A spring whose tension is above its breaking force is cut: in every yarn the one that is furthest above, and none within three springs of
 //!    another cut (a shorter end isn't gripped enough to be pulled apart; it would float as a speck).
-//! 2. Where a spring's tension is above θ_trans of its breaking force, its two crossings and their neighbours become couples.
+//! 2. Where a spring's tension is above θ_trans of its breaking force, its two crossings and their neighbours become yarns: they may slide.
 //! 3. So does a crossing whose friction is overcome: where the tension of a yarn changes from one side of the crossing to the other by more
 //!    than it sticks with.
-//! 4. Couples that were pulled apart, or came to the end of a yarn, are disconnected; that splits the crossings along both yarns, up to the next one of
+//! 4. Crossings that a yarn has slipped out of, and couples that were pulled apart or came to the end of a yarn, are disconnected; that loosens the crossings along both yarns, up to the next one of
 //!    the other kind and with it.
 //!
-//! Splitting: x_warp, x_weft = x ± σ (T/2) n, half the mass each, both with the velocity of the one (eqs. 2–4): mass, linear and
-//! angular momentum are unchanged. Structural and bend springs stay with their yarn; shear springs are doubled with half the stiffness, one in the upper and one
+//! Splitting, where one particle becomes two: x_warp, x_weft = x ± σ (T/2) n, half the mass each, both with the velocity of the one (eqs. 2–4): mass, linear and
+//! angular momentum are unchanged. With friction that is when a crossing is disconnected; in the paper's model when it becomes a couple. Structural and bend springs stay with their yarn; shear springs are doubled with half the stiffness, one in the upper and one
 //! in the lower plane (Fig. 5), by `tables.rs`; those of cells with a cut side are gone. Rest lengths are scaled so that strains stay as they were.
 //!
 //! Source: Metaaphanon 2009 §3.3–3.4. Deviations: the criterion is tension over breaking force instead of strain (the same for straight
@@ -18,16 +18,14 @@
 
 use super::spec::Sliding;
 use super::state::{Cut, Family, Kind, Woven};
-use crate::math::Vec3;
 
 /// Springs on both sides of a cut that don't break.
 const NEAR_CUT: usize = 3;
 
 impl Woven {
-    /// Makes couples of welded crossings (or loosens connected ones).
+    /// Loosens crossings that hold more than `to` does, and makes two particles of one if it has two.
     pub(super) fn split(&mut self, crossings: &[usize], to: Kind) {
-        let mut list: Vec<usize> =
-            crossings.iter().copied().filter(|&c| matches!(self.kind[c], Kind::Welded | Kind::Connected)).collect();
+        let mut list: Vec<usize> = crossings.iter().copied().filter(|&c| self.kind[c] < to).collect();
         list.sort_unstable();
         list.dedup();
         if list.is_empty() {
@@ -35,7 +33,8 @@ impl Woven {
         }
         self.tables.ready = false;
         let mut springs: Vec<(Family, usize)> = Vec::new();
-        for &c in list.iter().filter(|&&c| self.kind[c] == Kind::Welded) {
+        let doubles = |kind: Kind| kind.is_one() && !to.is_one();
+        for &c in list.iter().filter(|&&c| doubles(self.kind[c])) {
             for family in Family::BOTH {
                 let (count, stride) = self.line(family);
                 let along = self.on_yarn(family, c).1;
@@ -46,17 +45,15 @@ impl Woven {
         springs.sort_unstable();
         springs.dedup();
         let lengths: Vec<f64> = springs.iter().map(|&(family, c)| self.length(family, c)).collect();
-        let normals: Vec<Vec3> =
-            list.iter().map(|&c| self.cloth_normal(c).unwrap_or_else(|| self.normal_nearby(c))).collect();
         let half = self.kind.len();
-        for (&c, &n) in list.iter().zip(&normals) {
-            if self.kind[c] == Kind::Welded {
+        for &c in &list {
+            let n = self.normal[c];
+            if doubles(self.kind[c]) {
                 let (x, v, apart) = (self.at.get(c), self.v.get(c), n * (0.5 * self.side(c) * self.spec.thickness));
                 self.at.set(c, x + apart);
                 self.at.set(half + c, x - apart);
                 self.v.set(half + c, v);
                 self.gone.set(half + c, self.gone.get(c));
-                self.normal[c] = n;
                 self.hold_split(c, apart);
             }
             self.kind[c] = to;
@@ -73,13 +70,6 @@ impl Woven {
     fn length(&self, family: Family, c: usize) -> f64 {
         let stride = self.line(family).1;
         self.position(family, c).distance(self.position(family, c + stride))
-    }
-
-    /// A normal where the yarns themselves have none: the mean of the neighbours'.
-    pub(super) fn normal_nearby(&self, c: usize) -> Vec3 {
-        let around = self.around(c);
-        let sum: Vec3 = around.iter().filter_map(|&c| self.cloth_normal(c)).sum();
-        sum.try_normalize().unwrap_or(Vec3::Z)
     }
 
     /// Neighbours of a crossing along its yarns.
@@ -127,12 +117,18 @@ impl Woven {
             }
         }
         self.find_overcome(&mut loosen);
-        for c in self.released() {
-            self.kind[c] = Kind::Disconnected;
-            self.tables.ready = false;
-            self.propagate(c, &mut loosen);
+        let slipped = self.slipped_out();
+        let apart: Vec<usize> = self.released().into_iter().chain(slipped.iter().map(|&(c, _)| c)).collect();
+        self.split(&apart, Kind::Disconnected);
+        if !apart.is_empty() {
+            // Yarns that have just parted may meet again at once.
+            self.list_until = 0;
         }
-        self.split(&loosen, Kind::Loose);
+        for &(c, family) in &slipped {
+            self.spread_end(family, c);
+        }
+        apart.iter().for_each(|&c| self.propagate(c, &mut loosen));
+        self.split(&loosen, self.loosened());
     }
 
     /// True if a spring is too near to a cut to break.
@@ -152,11 +148,13 @@ impl Woven {
         let springs = self.springs_mut(family);
         (springs.stiffness[c], springs.tension[c], springs.pull[c]) = (0.0, 0.0, 0.0);
         self.tables.ready = false;
-        // Couples that touched it move to the nearer end.
+        // Half of it sticks out beyond either crossing; couples of two particles that touched it move to the nearer end.
         let k = usize::from(family == Family::Weft);
+        let half = 0.5 * self.springs(family).rest[c];
+        (self.stub[k][c], self.stub[k][c + stride]) = (half, half);
         for crossing in (0..count).map(|n| self.crossing_of(family, yarn, n)).collect::<Vec<_>>() {
             let at = &mut self.along[k][crossing];
-            if *at > s as f64 && *at < (s + 1) as f64 {
+            if self.kind[crossing] == Kind::Loose && *at > s as f64 && *at < (s + 1) as f64 {
                 *at = at.round();
             }
         }
@@ -164,9 +162,7 @@ impl Woven {
 
     /// Crossings of whole cloth whose friction is overcome.
     fn find_overcome(&self, loosen: &mut Vec<usize>) {
-        if self.spec.sliding == Sliding::Frictionless {
-            return;
-        }
+        let Sliding::Friction { force } = self.spec.sliding else { return };
         for c in 0..self.kind.len() {
             if !matches!(self.kind[c], Kind::Welded | Kind::Connected) || self.held[c] != 0 {
                 continue;
@@ -179,7 +175,9 @@ impl Woven {
                 let before = if along > 0 { tension[c - stride] } else { 0.0 };
                 (after.max(0.0) - before.max(0.0)).abs()
             };
-            if jump(Family::Warp).max(jump(Family::Weft)) > self.friction(c) {
+            let jump = jump(Family::Warp).max(jump(Family::Weft));
+            // What one neighbour bends sticks with a quarter.
+            if jump > 0.25 * force && jump > self.friction(c) {
                 loosen.push(c);
             }
         }
@@ -210,7 +208,7 @@ impl Woven {
 mod tests {
     use super::*;
     use crate::cloth::Placement;
-    use crate::math::hash_unit;
+    use crate::math::{Vec3, hash_unit};
     use crate::yarn::{Family, Spec, Weave};
 
     /// A crumpled cloth in motion.
@@ -223,6 +221,7 @@ mod tests {
             cloth.at.add(c, Vec3::new(r(0), r(1), r(2)) * 3e-4);
             cloth.v.set(c, Vec3::new(r(3), r(4), r(5)));
         }
+        cloth.turn_normals();
         cloth
     }
 
@@ -274,7 +273,7 @@ mod tests {
     fn shear_springs_are_doubled_with_the_same_plane() {
         let mut cloth = crumpled();
         cloth.split(&[cloth.crossing(5, 5)], Kind::Loose);
-        cloth.follow(1e-3, 1.0);
+        cloth.follow(1e-3);
         // Four diagonals meet at a crossing, each twice now; the other ends are one particle.
         assert_eq!(cloth.tables.shears.len(), 8);
         let c = cloth.crossing(5, 5) as u32;
@@ -286,7 +285,7 @@ mod tests {
         let count = |cloth: &Woven| cloth.tables.rising.iter().chain(&cloth.tables.falling).sum::<f64>();
         let before = count(&cloth);
         cloth.cut(Family::Weft, 2, 9, 1.5);
-        cloth.follow(1e-3, 1.0);
+        cloth.follow(1e-3);
         assert_eq!(count(&cloth), before - 4.0);
     }
 }

@@ -12,7 +12,7 @@
 //! | d, n | `between`, `normal` | m, 1 | from the nearest point of the second segment to that of the first; its direction |
 //! | β | `share` | 1 | 1 − s, s, t − 1, −t: shares of the four ends at the nearest points |
 //!
-//! It is enough to do so in every fourth substep, and less often for pairs that are further apart than they go in the meantime, by twice the speed at
+//! It is enough to do so in every other substep, and less often for pairs that are further apart than they go in the meantime, by twice the speed at
 //! which they began the step.
 //!
 //! What may be near is found by the [tree](crate::contact::tree) of boxes that sheets use, which asks for the *relative* motion. Its leaves are segments of free yarns (those with
@@ -96,10 +96,10 @@ impl std::fmt::Debug for Near {
 }
 
 /// Slip from which on a crossing's yarns count as free [crossings]: before that neighbours keep it in its place.
-const SLIPPED: f64 = 1.5;
+const SLIPPED: f64 = 0.5;
 
 /// Substeps from one time that pairs are kept apart to the next.
-pub(super) const EVERY: u32 = 4;
+pub(super) const EVERY: u32 = 2;
 
 /// Square of a length that is none [m²].
 const SHORT: f64 = 1e-24;
@@ -121,6 +121,9 @@ const NEAR: f64 = 0.5;
 
 /// Furthest that a particle is looked ahead [spacings].
 const AHEAD: f64 = 40.0;
+
+/// Segments along a yarn between which its length is asked for.
+const MANY: usize = 24;
 
 /// Crossings along the side of a tile.
 const TILE: usize = 4;
@@ -267,7 +270,7 @@ impl Woven {
         let (count, warps, wefts) = (self.kind.len(), self.spec.warps, self.spec.wefts);
         let slipped = |c: usize| match self.kind[c] {
             Kind::Disconnected => true,
-            Kind::Loose => {
+            Kind::Loose | Kind::Sliding => {
                 let slip = |k: usize, from: usize| (self.along[k][c] - from as f64).abs() > SLIPPED;
                 slip(0, c / warps) || slip(1, c % warps)
             }
@@ -324,12 +327,44 @@ impl Woven {
     #[inline(always)]
     fn together(&self, a: &Segment, b: &Segment) -> bool {
         if a.weft == b.weft {
-            return a.yarn == b.yarn && a.along.abs_diff(b.along) <= 2;
+            return a.yarn == b.yarn && self.follow_each_other(a, b);
         }
         let (warp, weft) = if b.weft { (a, b) } else { (b, a) };
         let c = self.crossing(warp.yarn as usize, weft.yarn as usize);
+        if self.kind[c].is_one() {
+            // It stays at its place along both.
+            let near = |segment: &Segment, at: u32| match segment.along.checked_sub(at) {
+                Some(beyond) => beyond <= 1 || self.is_short(segment, at..segment.along),
+                None => at - segment.along <= 2 || self.is_short(segment, segment.along + 1..at),
+            };
+            return near(warp, weft.yarn) && near(weft, warp.yarn);
+        }
         let near = |k: usize, along: u32| (self.along[k][c] - (f64::from(along) + 0.5)).abs() < 1.5;
         self.kind[c] != Kind::Disconnected && near(0, warp.along) && near(1, weft.along)
+    }
+
+    /// True if two segments of a yarn are so near along it that they can't be kept apart.
+    fn follow_each_other(&self, a: &Segment, b: &Segment) -> bool {
+        let (low, high) = (a.along.min(b.along), a.along.max(b.along));
+        if high - low <= 2 {
+            return true;
+        }
+        self.is_short(a, low + 1..high)
+    }
+
+    /// True if there is no more of a segment's yarn between two places along it than a crossing needs: an end that is drawn in has many particles in little yarn.
+    fn is_short(&self, of: &Segment, springs: std::ops::Range<u32>) -> bool {
+        let family = if of.weft { Family::Weft } else { Family::Warp };
+        let rest = |s: u32| self.springs(family).rest[self.crossing_of(family, of.yarn as usize, s as usize)];
+        springs.len() <= MANY && springs.map(rest).sum::<f64>() < 2.0 * self.spec.thickness
+    }
+
+    /// Forgets what was known of pairs with segments of a family that begin at these crossings: they have gone elsewhere along their yarn.
+    pub(super) fn forget_pairs(&mut self, family: Family, crossings: &[usize]) {
+        let first = if family == Family::Weft { self.kind.len() } else { 0 };
+        let moved = |id: u32| (id as usize).checked_sub(first).is_some_and(|c| crossings.contains(&c));
+        self.pairs.retain(|pair| !pair.key.iter().any(|&id| moved(id)));
+        self.list_until = 0;
     }
 
     /// The pair of two segments, if they are near or come near.

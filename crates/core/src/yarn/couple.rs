@@ -1,14 +1,15 @@
-//! Couples: where a warp and a weft cross at yarn level they stay T apart and slide over each other, with friction.
+//! Couples of two particles, as the paper has them: where a warp and a weft cross at yarn level they stay T apart and slide over each other. Of `all_yarn`, of
+//! [`super::Sliding::Frictionless`] and of sweeps; else crossings that slide are one particle ([`super::slide`]), since these tremble where much pulls at them.
 //!
 //! d = P_warp(a) − P_weft(b) − σ T n,  P(a) = (1 − t) x_p + t x_q between the two particles around a
 //!
 //! | symbol | code | unit | meaning |
 //! |---|---|---|---|
 //! | a, b | `along` | 1 | where the yarns touch, along each in crossings: material points |
-//! | n | `normal` | 1 | normal of the cloth, from the tangents over two segments, once per step, on the side it was on |
+//! | n | `normal` | 1 | normal of the cloth, from the tangents of two segments, once per step, on the side it was on |
 //! | σ | `side` | 1 | 1 where the weave has the warp on top, else −1 |
 //! | T | `thickness` | m | distance kept |
-//! | f | `friction` | N | what the crossing sticks with: f₀ × its grip ([`super::Weave::grip`]) |
+//! | f | `friction` | N | what the crossing sticks with: f₀ × its grip ([`super::weave`]) |
 //! | W | `weight` | 1/kg | Σ w β² over the particles, β = 1 − t, t |
 //!
 //! The part of d along n is removed wholly; the part along the cloth too as long as the force that it takes is below f: the material points are anchored,
@@ -100,7 +101,7 @@ impl Yarn<'_> {
     #[inline(always)]
     fn particle(&self, along: usize) -> usize {
         let c = self.first + along * self.stride;
-        if self.family == Family::Weft && self.kind[c] != Kind::Welded { c + self.kind.len() } else { c }
+        if self.family == Family::Weft && !self.kind[c].is_one() { c + self.kind.len() } else { c }
     }
 
     #[inline(always)]
@@ -178,9 +179,6 @@ fn places(couple: &Couple, [a, b]: [f64; 2], kind: &[Kind], springs: [&Springs; 
     [on_warp.place(a), on_weft.place(b)]
 }
 
-/// Cosine of the angle by which a normal turns in a step before only half of it counts.
-const SUDDEN: f64 = 0.9;
-
 /// Share of what a couple did that goes on into the next substep: all of it would ring.
 const GOES_ON: f64 = 0.8;
 
@@ -200,16 +198,11 @@ impl Woven {
         couples.clear();
         for c in 0..self.kind.len() {
             let stick = match self.kind[c] {
-                Kind::Welded | Kind::Disconnected => continue,
+                Kind::Welded | Kind::Sliding | Kind::Disconnected => continue,
                 Kind::Connected => f64::INFINITY,
                 Kind::Loose => self.friction(c) * h * h,
             };
-            // Yarns that turn past being parallel don't change sides, and what turns at once doesn't throw them about.
-            if let Some(normal) = self.cloth_normal(c) {
-                let old = self.normal[c];
-                let normal = if normal.dot(old) < 0.0 { -normal } else { normal };
-                self.normal[c] = if normal.dot(old) < SUDDEN { (normal + old).normalize() } else { normal };
-            }
+            self.turn_normal(c);
             let near = Family::BOTH.map(|family| self.neighbours(family, c));
             let apart = self.normal[c] * (self.side(c) * self.spec.thickness);
             let ends = Family::BOTH.iter().zip(near).any(|(&family, near)| self.ends(family, c, near));

@@ -4,7 +4,7 @@
 
 use super::line::GROUP;
 use super::spec::Solver;
-use super::state::{Family, Kind, Woven};
+use super::state::{Family, Woven};
 use crate::body::{Bodies, Pose};
 use crate::grip::Key;
 use crate::math::{Vec3, rotate, turn};
@@ -166,7 +166,7 @@ impl Woven {
             let target = hold.motion(time + h, pose);
             for &(c, from) in &hold.points {
                 for (family, from) in Family::BOTH.into_iter().zip(from) {
-                    if family == Family::Weft && self.kind[c] == Kind::Welded {
+                    if family == Family::Weft && self.kind[c].is_one() {
                         continue;
                     }
                     let p = self.particle(family, c);

@@ -1,4 +1,4 @@
-//! Yarns and bodies: particles keep half a thickness from every shape.
+//! Yarns and bodies: particles keep half a thickness from every shape, and crossings where both yarns are one particle a whole one.
 //!
 //! A particle that is nearer is moved out along the surface's normal, and rubs by Coulomb's law. What moves it moves a free body the other way.
 //!
@@ -226,7 +226,6 @@ impl Woven {
 
     /// Keeps particles out of bodies at the end of a substep of `h` [s].
     pub(super) fn meet_bodies(&mut self, bodies: &mut Bodies, h: f64) {
-        let keep_off = 0.5 * self.spec.thickness;
         for i in 0..bodies.len() {
             let (pose, pose_before) = (ahead(bodies, i, h), bodies.pose(i));
             let (Some(body), Some(solid)) = (bodies.get(i), self.tables.solids.get(i)) else { continue };
@@ -242,6 +241,9 @@ impl Woven {
                     None => outside(&body.shape, local),
                     Some(grid) => grid.outside(&body.surface, local, pose_before.local(before)),
                 };
+                // Where both yarns are one particle one of them is half a thickness nearer.
+                let both = self.kind.get(p).is_some_and(|kind| kind.is_one());
+                let keep_off = if both { self.spec.thickness } else { 0.5 * self.spec.thickness };
                 let Some((distance, normal)) = found.filter(|found| found.0 < keep_off) else { continue };
                 let normal = pose.turn * normal;
                 let out = keep_off - distance;

@@ -1,15 +1,15 @@
 //! Woven cloth at two levels: a sheet where it is whole, yarns where it comes apart, so that torn edges fray.
 //!
-//! One sentence: crossings of warps and wefts are particles joined by springs; near a tear each crossing becomes a *couple* of two particles, one of either
-//! yarn, that slide over each other with friction; yarns break one by one.
+//! One sentence: crossings of warps and wefts are particles joined by springs; near a tear yarns slide through their crossings with friction, and one that slips out of a crossing
+//! goes on with a particle of its own; yarns break one by one.
 //!
 //! # A step (1/240 s)
 //! 1. `drive`: held crossings get the velocity that brings them where they should be ([`hold`]).
 //! 2. `find_couples`, `find_pairs`, `find_near_bodies`: normals and neighbours of couples ([`couple`]); yarns that may touch ([`collide`]); what may touch
 //!    bodies ([`meet`]).
-//! 3. Substeps: `predict` (gravity, air), `shear` ([`sheet`]), `press_on`, `solve_lines` (all yarns exactly; [`line`]) or `sweep` (the paper's;
+//! 3. Substeps: `predict` (gravity, air), `shear` ([`sheet`]), `press_on`, `solve_lines` (all yarns at once; [`line`]) and `slide` ([`slide`]) or `sweep` (the paper's;
 //!    [`sweep`]), `hold_couples`, `keep_apart`, `meet_bodies`, `velocities` (with damping by state).
-//! 4. `change`: cuts, couples, disconnections ([`change`]).
+//! 4. `turn_normals`, `change`: cuts, what comes loose, disconnections ([`change`]).
 //!
 //! # How to use it
 //! ```
@@ -35,16 +35,15 @@
 //! All in [`Spec`], in SI units; [`Spec::muslin`] frays well, [`Spec::table1`] has the paper's constants and its model without friction.
 //! Breaking force over friction per crossing sets how long frays are: 50 long, 10 short, without friction the weave runs out.
 //!
-//! Forces that couples can pass on in a substep h are about F = m l/h² (mass of a particle, spacing): with muslin and 14 substeps 1.1 mN, where its friction is 0.05 mN and
-//! its breaking force 1 mN. Where friction is above F crossings give way before they slip; for yarns that are stronger by a factor take substeps by its root. With 8 substeps free ends are about as
-//! long where friction is a tenth of the breaking force and shorter where it is a fiftieth, but couples tremble where much pulls at them.
+//! Substeps h must be small where much pulls: tensions T beyond about 3 m l/h² (mass of a crossing, spacing; with muslin and ten substeps 3.4 mN, where it breaks at 1 mN) leave strains that no spring has. For yarns
+//! that are stronger by a factor take substeps by its root. Couples of two particles pass on m l/h² at most.
 //!
 //! # Same bits everywhere
-//! Yarns don't depend on each other, rows write to themselves; couples, pairs and bodies go one by one, in the order of their numbers. [`Woven`] is the state: everything else is a
+//! Yarns don't depend on each other, rows write to themselves; what slides, couples, pairs and bodies go one by one, in the order of their numbers. [`Woven`] is the state: everything else is a
 //! function of it, so a stopped and resumed run agrees in every bit.
 //!
 //! Source: Metaaphanon, Bando, Chen and Nishita 2009, "Simulation of Tearing Cloth with Frayed Edges". Deviations are told in each file; the
-//! chief ones are friction, whole yarns at once instead of sweeps, and tension instead of strain.
+//! chief ones are friction, one particle where yarns slide, whole yarns at once instead of sweeps, and tension instead of strain.
 
 pub mod change;
 pub mod collide;
@@ -56,6 +55,7 @@ pub mod pass;
 mod points;
 mod read;
 pub mod sheet;
+pub mod slide;
 mod spec;
 mod state;
 mod step;

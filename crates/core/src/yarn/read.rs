@@ -46,10 +46,7 @@ impl Woven {
                 for [first, last] in self.parts(family, yarn) {
                     let all = (first..=last).map(|s| self.crossing_of(family, yarn, s));
                     let point = |c: usize| match self.kind[c] {
-                        Kind::Welded => {
-                            let normal = self.cloth_normal(c).unwrap_or_else(|| self.normal_nearby(c));
-                            self.at.get(c) + normal * (over * self.side(c))
-                        }
+                        Kind::Welded | Kind::Sliding => self.at.get(c) + self.normal[c] * (over * self.side(c)),
                         _ => self.position(family, c),
                     };
                     let points = all.clone().map(point).collect();
@@ -82,16 +79,25 @@ impl Woven {
             let count = self.line(family).0;
             for yarn in 0..self.yarns(family) {
                 let holds = |s: &usize| self.kind[self.crossing_of(family, yarn, *s)] != Kind::Disconnected;
-                let touched: Vec<f64> =
-                    (0..count).filter(holds).map(|s| self.along[k][self.crossing_of(family, yarn, s)]).collect();
+                // Where crossings are along the yarn: particles move along it where crossings are two of them, and its springs have other lengths where they are one.
+                let rest = |s: usize| self.springs(family).rest[self.crossing_of(family, yarn, s)] / self.spec.spacing;
+                let one = self.loosened() == Kind::Sliding;
+                let mut places = vec![0.0; count];
+                (1..count).for_each(|s| places[s] = places[s - 1] + if one { rest(s - 1) } else { 1.0 });
+                let place = |s: usize| if one { places[s] } else { self.along[k][self.crossing_of(family, yarn, s)] };
+                let touched: Vec<f64> = (0..count).filter(holds).map(place).collect();
                 for [first, last] in self.parts(family, yarn) {
-                    let (low, high) = (first as f64, last as f64);
+                    let (low, high) = (places[first], places[last]);
                     let inside = || touched.iter().copied().filter(|at| (low..=high).contains(at));
+                    // Half of a cut spring sticks out beyond its particle, less what has been drawn in since.
+                    let stub = |s: usize| {
+                        if one { self.stub[k][self.crossing_of(family, yarn, s)] / self.spec.spacing } else { 0.0 }
+                    };
                     if first > 0 {
-                        lengths.push(inside().fold(high, f64::min) - low);
+                        lengths.push(inside().fold(high, f64::min) - low + stub(first));
                     }
                     if last + 1 < count {
-                        lengths.push(high - inside().fold(low, f64::max));
+                        lengths.push(high - inside().fold(low, f64::max) + stub(last));
                     }
                 }
             }
@@ -111,7 +117,7 @@ impl Woven {
                 }
             }
             match self.kind[c] {
-                Kind::Welded => {
+                Kind::Welded | Kind::Sliding => {
                     sets.join(c as u32, (half + c) as u32);
                 }
                 Kind::Connected | Kind::Loose => {
@@ -137,7 +143,7 @@ impl Woven {
         let torn = |family: Family| (0..self.yarns(family)).filter(|&yarn| self.parts(family, yarn).len() > 1).count();
         let count = |kinds: &[Kind]| self.kind.iter().filter(|kind| kinds.contains(kind)).count();
         Counts {
-            couples: count(&[Kind::Connected, Kind::Loose]),
+            couples: count(&[Kind::Sliding, Kind::Connected, Kind::Loose]),
             disconnected: count(&[Kind::Disconnected]),
             cuts: self.cuts,
             torn_yarns: torn(Family::Warp) + torn(Family::Weft),
@@ -164,7 +170,7 @@ impl Woven {
     /// Kinetic energy [J].
     pub fn kinetic_energy(&self) -> f64 {
         let half = self.kind.len();
-        let places = |c: usize| if self.kind[c] == Kind::Welded { 1 } else { 2 };
+        let places = |c: usize| if self.kind[c].is_one() { 1 } else { 2 };
         let of =
             |c: usize| [c, half + c].into_iter().take(places(c)).map(|p| self.v.get(p).length_squared()).sum::<f64>();
         (0..half).map(|c| 0.5 * self.mass(c) * of(c)).sum()
@@ -176,7 +182,7 @@ impl Woven {
         let (mut mass, mut linear, mut angular) = (0.0, Vec3::ZERO, Vec3::ZERO);
         for c in 0..half {
             let m = self.mass(c);
-            let both = if self.kind[c] == Kind::Welded { 1 } else { 2 };
+            let both = if self.kind[c].is_one() { 1 } else { 2 };
             for p in [c, half + c].into_iter().take(both) {
                 let push = self.v.get(p) * m;
                 mass += m;
@@ -192,7 +198,7 @@ impl Woven {
         let mut print = Fingerprint::default();
         print.word(self.step);
         for p in 0..self.at.len() {
-            if p < self.kind.len() || self.kind[p - self.kind.len()] != Kind::Welded {
+            if p < self.kind.len() || !self.kind[p - self.kind.len()].is_one() {
                 print.vector(self.at.get(p));
                 print.vector(self.v.get(p));
             }

@@ -7,7 +7,7 @@
 //!
 //! Source: Metaaphanon 2009 §3.2 (springs), §4 (steps 1–5).
 
-use super::line::{Block, GROUP, Lane, Solve};
+use super::line::{Block, GROUP, Lane, Pulled, Relax, Remain, Solve};
 use super::points::Points;
 use super::state::Woven;
 use super::tables::Tables;
@@ -64,6 +64,26 @@ impl Work for Move<'_, '_> {
             x0[i] = f0[i] + h * v0[i];
             x1[i] = f1[i] + h * v1[i];
             x2[i] = f2[i] + h * v2[i];
+        }
+    }
+}
+
+/// Where inertia alone takes particles, along one axis.
+struct Inert<'a> {
+    guess: &'a mut [f64],
+    from: &'a [f64],
+    v: &'a [f64],
+    h: f64,
+}
+
+impl Work for Inert<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { guess, from, v, h } = self;
+        let count = guess.len();
+        let (from, v) = (&from[..count], &v[..count]);
+        for i in 0..count {
+            guess[i] = from[i] + h * v[i];
         }
     }
 }
@@ -134,11 +154,13 @@ impl Woven {
     pub(super) fn predict(&mut self, h: f64) {
         let Self { at, v, tables, spec, step, .. } = self;
         std::mem::swap(at, &mut tables.before);
+        let mut guess = std::mem::take(&mut tables.guess);
         let (warps, half) = (spec.warps, tables.rising.len());
         let wind = spec.wind.mean(*step as f64 * spec.step);
         let air = Air { h, fall: spec.gravity * h, wind, drag: spec.air };
         let Tables { w, before, doubled, gust, .. } = &*tables;
-        for_each_part(parts(at, v, warps), half, |Part { group, mut x, mut v }| {
+        let rows = parts(at, v, warps).into_iter().zip(guess.halves(half, GROUP * warps)).collect();
+        for_each_part(rows, half, |(Part { group, mut x, mut v }, guess)| {
             let first = group * GROUP;
             let rows = x[0][0].len() / warps;
             for grid in 0..2 {
@@ -149,19 +171,23 @@ impl Woven {
                 }
                 let from = before.0.each_ref().map(|p| &p[range.clone()]);
                 let gust = &gust[range.clone()];
+                for axis in 0..3 {
+                    lanes::run(Inert { guess: guess[grid][axis], from: from[axis], v: v[grid][axis], h });
+                }
                 lanes::run(Move { air, x: &mut x[grid], v: &mut v[grid], from, w: &w[range.clone()], gust });
             }
         });
+        tables.guess = guess;
     }
 
-    /// All shear springs, in one of `weak` substeps.
-    pub(super) fn shear(&mut self, h: f64, weak: f64) {
+    /// All shear springs.
+    pub(super) fn shear(&mut self, h: f64) {
         if self.spec.shear == 0.0 {
             return;
         }
         let (warps, half) = (self.spec.warps, self.kind.len());
         let rest = std::f64::consts::SQRT_2 * self.spec.spacing;
-        let soft = 1.0 / (self.spec.shear * weak * h * h);
+        let soft = 1.0 / (self.spec.shear * h * h);
         let Tables { w, rising, falling, shears, .. } = &self.tables;
         for odd in 0..2 {
             let begin = odd * warps;
@@ -200,23 +226,69 @@ impl Woven {
         }
     }
 
-    /// All warps, then all wefts, in the first substep of a step or another one; `bend` if bend springs act.
-    pub(super) fn solve_lines(&mut self, h: f64, first_substep: bool, bend: bool) {
+    /// All yarns, in the first substep of a step or another one. First both families go on with the tensions that they have, then warps and after them wefts get
+    /// what is missing.
+    pub(super) fn solve_lines(&mut self, h: f64, first_substep: bool) {
         let Self { at, v, tables, spec, kind, .. } = self;
-        let Tables { warps: blocks, wefts, doubled, two, .. } = tables;
+        let Tables { warps: blocks, wefts, doubled, two, moved, guess, heavy, .. } = tables;
         let warps = spec.warps;
-        let (h2, bend, buckle) = (h * h, bend && spec.bend > 0.0, 1.0 / spec.compression);
+        let (h2, bend, buckle) = (h * h, spec.bend > 0.0, 1.0 / spec.compression);
+        let any = |first: usize, rows: usize| doubled[first..first + rows].contains(&true);
         for_each_part(blocks.iter_mut().enumerate().collect(), kind.len(), |(g, block)| {
-            for (axis, column) in at.0.iter().enumerate() {
-                for (s, lane) in block.x[axis].iter_mut().enumerate() {
-                    let row = &column[s * warps..(s + 1) * warps];
-                    match row.get(g * GROUP..(g + 1) * GROUP) {
-                        Some(whole) => lane.copy_from_slice(whole),
-                        None => (0..GROUP).for_each(|l| lane[l] = row[(g * GROUP + l).min(warps - 1)]),
-                    }
-                }
+            for (lanes, column) in block.x.iter_mut().zip(&guess.0) {
+                take_columns(lanes, column, g, warps);
             }
-            lanes::run(Solve { block, h2, bend, first: first_substep, buckle });
+            lanes::run(Pulled { block, bend, first: first_substep });
+        });
+        let pulled = &*blocks;
+        let all = parts(moved, guess, warps).into_iter().zip(at.halves(kind.len(), GROUP * warps));
+        let rows = all.zip(heavy.chunks_mut(GROUP * warps)).zip(wefts.iter_mut()).collect::<Vec<_>>();
+        for_each_part(rows, kind.len(), |(((Part { group, x: moved, v: guess }, want), heavy), block)| {
+            let first = group * GROUP;
+            let rows = heavy.len() / warps;
+            let two = &two[first * warps..(first + rows) * warps];
+            let any = any(first, rows);
+            let [by, _] = moved;
+            for axis in 0..3 {
+                let high = any.then_some(&*guess[1][axis]);
+                lanes::run(Gather { lanes: &mut block.x[axis], low: guess[0][axis], high, two, warps });
+                take_warps(by[axis], |g| &pulled[g].d[axis], first, warps);
+                lanes::run(AddGone { by: by[axis], to: want[0][axis], from: guess[0][axis] });
+            }
+            take_warps(heavy, |g| &pulled[g].heavy, first, warps);
+            lanes::run(Gather { lanes: &mut block.across, low: heavy, high: None, two, warps });
+            lanes::run(Across { block });
+            lanes::run(Pulled { block, bend, first: first_substep });
+            for axis in 0..3 {
+                if any {
+                    // What else moves wefts that are particles of their own.
+                    lanes::run(AddAlone {
+                        lanes: &mut block.d[axis],
+                        to: want[1][axis],
+                        from: guess[1][axis],
+                        two,
+                        warps,
+                    });
+                }
+                lanes::run(AddShared { lanes: &mut block.d[axis], low: by[axis], two, warps });
+            }
+            lanes::run(Relax { block });
+            for axis in 0..3 {
+                // What warps have for themselves stays.
+                lanes::run(Scatter { lanes: &block.d[axis], low: by[axis], high: None, two, warps });
+            }
+            lanes::run(Scatter { lanes: &block.heavy, low: heavy, high: None, two, warps });
+        });
+        for_each_part(blocks.iter_mut().enumerate().collect(), kind.len(), |(g, block)| {
+            for (lanes, column) in block.d.iter_mut().zip(&moved.0) {
+                take_columns(lanes, column, g, warps);
+            }
+            take_columns(&mut block.across, heavy, g, warps);
+            lanes::run(Across { block });
+            lanes::run(Remain { block });
+            lanes::run(Relax { block });
+            lanes::run(Go { block });
+            lanes::run(Solve { block, h2, buckle });
         });
         let blocks = &*blocks;
         let rows = parts(at, v, warps).into_iter().zip(wefts.iter_mut()).collect::<Vec<_>>();
@@ -224,19 +296,18 @@ impl Woven {
             let first = group * GROUP;
             let rows = x[0][0].len() / warps;
             let two = &two[first * warps..(first + rows) * warps];
-            let any = doubled[first..first + rows].contains(&true);
+            let any = any(first, rows);
             for axis in 0..3 {
                 let [low, high] = &mut x;
-                take_warps(low[axis], blocks, axis, first, warps);
-                lanes::run(Gather {
-                    lanes: &mut block.x[axis],
-                    low: low[axis],
-                    high: any.then_some(&*high[axis]),
-                    two,
-                    warps,
-                });
+                take_warps(low[axis], |g| &blocks[g].x[axis], first, warps);
+                if any {
+                    let (x, d) = (&block.x[axis], &block.d[axis]);
+                    lanes::run(GoAlone { x, d, high: high[axis], two, warps });
+                }
+                let high = any.then_some(&*high[axis]);
+                lanes::run(Gather { lanes: &mut block.x[axis], low: low[axis], high, two, warps });
             }
-            lanes::run(Solve { block, h2, bend, first: first_substep, buckle });
+            lanes::run(Solve { block, h2, buckle });
             for axis in 0..3 {
                 let [low, high] = &mut x;
                 let high = any.then_some(&mut *high[axis]);
@@ -297,11 +368,150 @@ impl Work for Come<'_> {
     }
 }
 
-/// Rows of the grid from the blocks of warps.
-fn take_warps(rows: &mut [f64], blocks: &[Block], axis: usize, first: usize, warps: usize) {
+/// Rows of the grid from the blocks of warps: `of` tells what of each.
+fn take_warps<'a>(rows: &mut [f64], of: impl Fn(usize) -> &'a Vec<Lane>, first: usize, warps: usize) {
     for (k, row) in rows.chunks_mut(warps).enumerate() {
-        for (chunk, block) in row.chunks_mut(GROUP).zip(blocks) {
-            chunk.copy_from_slice(&block.x[axis][first + k][..chunk.len()]);
+        for (g, chunk) in row.chunks_mut(GROUP).enumerate() {
+            chunk.copy_from_slice(&of(g)[first + k][..chunk.len()]);
+        }
+    }
+}
+
+/// The warps of group `g`, each in its lane, from rows of the grid.
+fn take_columns(lanes: &mut [Lane], column: &[f64], g: usize, warps: usize) {
+    for (s, lane) in lanes.iter_mut().enumerate() {
+        let row = &column[s * warps..(s + 1) * warps];
+        match row.get(g * GROUP..(g + 1) * GROUP) {
+            Some(whole) => lane.copy_from_slice(whole),
+            None => (0..GROUP).for_each(|l| lane[l] = row[(g * GROUP + l).min(warps - 1)]),
+        }
+    }
+}
+
+/// Particles of a block go where tensions move them.
+struct Go<'a> {
+    block: &'a mut Block,
+}
+
+impl Work for Go<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for (x, d) in self.block.x.iter_mut().zip(&self.block.d) {
+            for (x, d) in x.iter_mut().zip(d) {
+                *x = std::array::from_fn(|l| x[l] + d[l]);
+            }
+        }
+    }
+}
+
+/// Adds what moves warps to what moves wefts, along one axis, where they are one particle.
+struct AddShared<'a> {
+    lanes: &'a mut [Lane],
+    low: &'a [f64],
+    two: &'a [u64],
+    warps: usize,
+}
+
+impl Work for AddShared<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { lanes, low, two, warps } = self;
+        let rows = low.len() / warps;
+        for (k, square) in lanes.chunks_mut(GROUP).enumerate() {
+            for l in 0..GROUP {
+                let at = l.min(rows - 1) * warps + k * GROUP;
+                let range = at..at + square.len();
+                let (low, two) = (&low[range.clone()], &two[range]);
+                for (i, lane) in square.iter_mut().enumerate() {
+                    lane[l] += select(two[i], low[i], 0.0);
+                }
+            }
+        }
+    }
+}
+
+/// Particles of wefts that are none of warps go where tensions move them, along one axis.
+struct GoAlone<'a> {
+    x: &'a [Lane],
+    d: &'a [Lane],
+    high: &'a mut [f64],
+    two: &'a [u64],
+    warps: usize,
+}
+
+impl Work for GoAlone<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { x, d, high, two, warps } = self;
+        for (k, (x, d)) in x.chunks(GROUP).zip(d.chunks(GROUP)).enumerate() {
+            for l in 0..high.len() / warps {
+                let at = l * warps + k * GROUP;
+                let range = at..at + x.len();
+                let (high, two) = (&mut high[range.clone()], &two[range]);
+                for i in 0..x.len() {
+                    high[i] = select(two[i], high[i], x[i][l] + d[i][l]);
+                }
+            }
+        }
+    }
+}
+
+/// Adds how far all else than tensions has moved particles, along one axis.
+struct AddGone<'a> {
+    by: &'a mut [f64],
+    to: &'a [f64],
+    from: &'a [f64],
+}
+
+impl Work for AddGone<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { by, to, from } = self;
+        let count = by.len();
+        let (to, from) = (&to[..count], &from[..count]);
+        for i in 0..count {
+            by[i] += to[i] - from[i];
+        }
+    }
+}
+
+/// The same for particles of wefts that are none of warps.
+struct AddAlone<'a> {
+    lanes: &'a mut [Lane],
+    to: &'a [f64],
+    from: &'a [f64],
+    two: &'a [u64],
+    warps: usize,
+}
+
+impl Work for AddAlone<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { lanes, to, from, two, warps } = self;
+        let rows = to.len() / warps;
+        for (k, square) in lanes.chunks_mut(GROUP).enumerate() {
+            for l in 0..GROUP {
+                let at = l.min(rows - 1) * warps + k * GROUP;
+                let range = at..at + square.len();
+                let (to, from, two) = (&to[range.clone()], &from[range.clone()], &two[range]);
+                for (i, lane) in square.iter_mut().enumerate() {
+                    lane[l] += select(two[i], 0.0, to[i] - from[i]);
+                }
+            }
+        }
+    }
+}
+
+/// Twice what yarns across hold particles with, where they are shared.
+struct Across<'a> {
+    block: &'a mut Block,
+}
+
+impl Work for Across<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for (across, shared) in self.block.across.iter_mut().zip(&self.block.shared) {
+            *across = std::array::from_fn(|l| 2.0 * across[l] * shared[l]);
         }
     }
 }
@@ -369,7 +579,12 @@ impl Work for Scatter<'_> {
                 let range = at..at + square.len();
                 let low = &mut low[range.clone()];
                 match &mut high {
-                    None => low.iter_mut().zip(square).for_each(|(x, lane)| *x = lane[l]),
+                    None => {
+                        let two = &two[range];
+                        for (i, lane) in square.iter().enumerate() {
+                            low[i] = select(two[i], lane[l], low[i]);
+                        }
+                    }
                     Some(high) => {
                         let (high, two) = (&mut high[range.clone()], &two[range]);
                         for (i, lane) in square.iter().enumerate() {

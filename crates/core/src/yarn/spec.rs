@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum Sliding {
     /// They stick until the force along the cloth passes a limit.
     Friction {
-        /// Limit per crossing where yarns change sides to all neighbours [N]; others hold in proportion to [`Weave::grip`].
+        /// Limit per crossing where yarns change sides to all neighbours [N]; others hold in proportion ([`super::weave`]).
         force: f64,
     },
     /// The paper's: nothing holds them, and a couple whose particles are further apart than [`Spec::apart`] is disconnected.
@@ -22,7 +22,7 @@ pub enum Sliding {
 pub enum Solver {
     /// Every yarn at once, exactly ([`super::line`]), in substeps.
     Lines {
-        /// Substeps of a step where there are couples; whole cloth takes half as many.
+        /// Substeps of a step where yarns slide; whole cloth takes two thirds of it, couples of two particles half as many again.
         substeps: u32,
     },
     /// The paper's: springs one by one in the order of their distance to held nodes, again and again ([`super::sweep`]).
@@ -160,7 +160,7 @@ impl Spec {
             all_yarn: false,
             self_collision: true,
             unbreakable: false,
-            solver: Solver::Lines { substeps: 14 },
+            solver: Solver::Lines { substeps: 10 },
             step: 1.0 / 240.0,
             seed: 1,
         }

@@ -6,12 +6,13 @@
 //! order of its yarn; ids never change, and a cut spring is one of stiffness zero.
 //!
 //! Where the yarns of a crossing touch is kept as two numbers: how far along the warp and along the weft, counted in crossings. They begin
-//! as whole numbers (node to node) and change as the yarns slip.
+//! as whole numbers and change as the yarns slip: with friction by what has flowed through the crossing ([`super::slide`]), as a couple of two particles by
+//! where along the yarns it is.
 
 use super::collide::Pair;
 use super::hold::Hold;
 use super::points::Points;
-use super::spec::{Sliding, Spec, SpecError};
+use super::spec::{Sliding, Solver, Spec, SpecError};
 use super::tables::Tables;
 use crate::cloth::Placement;
 use crate::math::{Vec3, hash_unit};
@@ -36,12 +37,22 @@ impl Family {
 pub enum Kind {
     /// They are one particle: whole cloth.
     Welded,
+    /// They are one particle, and slide through it with friction.
+    Sliding,
     /// Two particles that don't slide (only of `all_yarn`).
     Connected,
-    /// A couple: they slide over each other, T apart.
+    /// Two particles that slide over each other, T apart (of `all_yarn`, and without friction).
     Loose,
     /// Nothing.
     Disconnected,
+}
+
+impl Kind {
+    /// True if both yarns are one particle.
+    #[inline(always)]
+    pub fn is_one(self) -> bool {
+        matches!(self, Self::Welded | Self::Sliding)
+    }
 }
 
 /// A yarn was cut.
@@ -93,9 +104,11 @@ pub struct Woven {
     pub(super) holds: Vec<Hold>,
     pub(super) warp: Springs,
     pub(super) weft: Springs,
-    /// Where couples touch: along the warp and along the weft, in crossings.
+    /// Where yarns touch: along the warp and along the weft, in crossings of the material.
     pub(super) along: [Vec<f64>; 2],
-    /// From weft to warp at couples that have the warp on top (unit); zero where welded.
+    /// What of the warp and of the weft sticks out beyond a crossing, if the yarn ends there [m].
+    pub(super) stub: [Vec<f64>; 2],
+    /// From weft to warp at crossings that have the warp on top (unit).
     pub(super) normal: Vec<Vec3>,
     /// What couples did to their wefts in the last substep, times its square [N s²]; to warps the opposite.
     pub(super) press: Vec<Vec3>,
@@ -153,7 +166,8 @@ impl Woven {
             warp: springs(Family::Warp),
             weft: springs(Family::Weft),
             along: [(0..count).map(|c| (c / warps) as f64).collect(), (0..count).map(|c| (c % warps) as f64).collect()],
-            normal: vec![Vec3::ZERO; count],
+            stub: [(); 2].map(|()| vec![0.5 * spec.spacing; count]),
+            normal: vec![place.weft.cross(place.warp).normalize_or_zero(); count],
             press: vec![Vec3::ZERO; count],
             h2: 0.0,
             pairs: Vec::new(),
@@ -245,7 +259,7 @@ impl Woven {
     /// The particle of a family's yarn at a crossing.
     #[inline(always)]
     pub(super) fn particle(&self, family: Family, c: usize) -> usize {
-        if family == Family::Weft && self.kind[c] != Kind::Welded { c + self.kind.len() } else { c }
+        if family == Family::Weft && !self.kind[c].is_one() { c + self.kind.len() } else { c }
     }
 
     /// Position of a yarn at a crossing [m]; of whole cloth that of the crossing.
@@ -266,7 +280,7 @@ impl Woven {
 
     /// Mass of the particle of a yarn at a crossing [kg]; held or not.
     pub fn mass(&self, crossing: usize) -> f64 {
-        self.spec.node_mass() * if self.kind[crossing] == Kind::Welded { 1.0 } else { 0.5 }
+        self.spec.node_mass() * if self.kind[crossing].is_one() { 1.0 } else { 0.5 }
     }
 
     /// Is the spring that begins at a crossing there?
@@ -275,26 +289,46 @@ impl Woven {
         self.springs(family).stiffness[c] > 0.0
     }
 
-    /// Force that a crossing's yarns stick with [N].
-    pub(super) fn friction(&self, c: usize) -> f64 {
-        match self.spec.sliding {
-            Sliding::Friction { force } => force * self.spec.weave.grip(c % self.spec.warps, c / self.spec.warps),
-            Sliding::Frictionless => 0.0,
-        }
+    /// What becomes of whole cloth that comes loose.
+    pub(super) fn loosened(&self) -> Kind {
+        let one =
+            matches!(self.spec.sliding, Sliding::Friction { .. }) && matches!(self.spec.solver, Solver::Lines { .. });
+        if one && !self.spec.all_yarn { Kind::Sliding } else { Kind::Loose }
     }
 
-    /// Direction of a yarn at a crossing [m], from neighbour to neighbour as far as it isn't cut.
-    pub(super) fn tangent(&self, family: Family, c: usize) -> Vec3 {
+    /// Force that a crossing's yarns stick with [N]: by the share of its four neighbours along them that bend them around each other, which are those of the other kind that still hold.
+    pub(super) fn friction(&self, c: usize) -> f64 {
+        let Sliding::Friction { force } = self.spec.sliding else { return 0.0 };
+        let mut bent = 0;
+        for family in Family::BOTH {
+            let (count, stride) = self.line(family);
+            let along = self.on_yarn(family, c).1;
+            let bends = |n: usize| self.kind[n] != Kind::Disconnected && self.side(n) != self.side(c);
+            bent += u32::from(along > 0 && self.live(family, c - stride) && bends(c - stride));
+            bent += u32::from(along + 1 < count && self.live(family, c) && bends(c + stride));
+        }
+        force * 0.25 * f64::from(bent)
+    }
+
+    /// Direction of a yarn at a crossing: the sum of those of its segments before and after, as far as it isn't cut.
+    fn tangent(&self, family: Family, c: usize) -> Vec3 {
         let (count, stride) = self.line(family);
         let (_, along) = self.on_yarn(family, c);
+        let x = self.position(family, c);
         let before = along > 0 && self.live(family, c - stride);
         let after = along + 1 < count && self.live(family, c);
-        let a = if before { c - stride } else { c };
-        let b = if after { c + stride } else { c };
-        self.position(family, b) - self.position(family, a)
+        let mut sum = Vec3::ZERO;
+        if before {
+            sum += (x - self.position(family, c - stride)).normalize_or_zero();
+        }
+        if after {
+            sum += (self.position(family, c + stride) - x).normalize_or_zero();
+        }
+        sum
     }
 
-    /// Normal of the cloth at a crossing: across both yarns (unit), if they aren't parallel.
+    /// Normal of the cloth at a crossing: across both yarns (unit), if they aren't parallel. With a⁺, a⁻ the directions in which the warp leaves it and b⁺, b⁻ those of the weft it is that of (b⁺ − b⁻) × (a⁺ − a⁻),
+    /// the area that b⁺, −a⁺, b⁻, −a⁻ go around: as long as it is within them the yarns, apart along it, don't cut each other however they are bent there.
     pub(super) fn cloth_normal(&self, c: usize) -> Option<Vec3> {
         let (u, v) = (self.tangent(Family::Weft, c), self.tangent(Family::Warp, c));
         let n = u.cross(v);
@@ -302,9 +336,62 @@ impl Woven {
         (n.length_squared() > 0.06 * u.length_squared() * v.length_squared()).then(|| n.normalize())
     }
 
+    /// The normal of a crossing turns with its yarns; those that turn past being parallel don't change sides.
+    pub(super) fn turn_normal(&mut self, c: usize) {
+        if let Some(normal) = self.cloth_normal(c) {
+            self.normal[c] = if normal.dot(self.normal[c]) < 0.0 { -normal } else { normal };
+        }
+    }
+
+    /// Normals of all crossings that are one particle.
+    pub(super) fn turn_normals(&mut self) {
+        for c in 0..self.kind.len() {
+            if self.kind[c].is_one() {
+                self.turn_normal(c);
+            }
+        }
+    }
+
     /// 1 where the warp is on top, −1 where the weft is.
     pub(super) fn side(&self, c: usize) -> f64 {
         let over = self.spec.weave.warp_over(c % self.spec.warps, c / self.spec.warps);
         if over { 1.0 } else { -1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yarn::Weave;
+
+    #[test]
+    fn longer_floats_hold_less_and_so_do_edges() {
+        let twill = |a, b| Weave::twill(a, b).unwrap();
+        let of = [
+            (Weave::plain(), 1.0),
+            (twill(2, 1), 2.0 / 3.0),
+            (twill(2, 2), 0.5),
+            (twill(3, 1), 0.5),
+            (Weave::basket(), 0.5),
+            (Weave::satin5(), 0.4),
+        ];
+        for (weave, grip) in of {
+            let mut spec = Spec::muslin(62, 62);
+            (spec.weave, spec.sliding) = (weave, Sliding::Friction { force: 1.0 });
+            let cloth = Woven::new(spec, Placement::default()).unwrap();
+            let inside = (0..3600).map(|k| cloth.crossing(1 + k % 60, 1 + k / 60));
+            let mean = inside.map(|c| cloth.friction(c)).sum::<f64>() / 3600.0;
+            assert!((mean - grip).abs() < 1e-12, "{:?}: {mean}", cloth.spec.weave);
+        }
+        let mut spec = Spec::muslin(9, 9);
+        spec.sliding = Sliding::Friction { force: 1.0 };
+        let mut cloth = Woven::new(spec, Placement::default()).unwrap();
+        assert_eq!([(0, 0), (4, 0), (4, 4)].map(|(i, j)| cloth.friction(cloth.crossing(i, j))), [0.5, 0.75, 1.0]);
+        // What doesn't hold any more bends nothing, and neither does what a cut has parted.
+        let c = cloth.crossing(4, 4);
+        cloth.split(&[c], Kind::Disconnected);
+        assert_eq!([c - 1, c + 1, c - 9, c + 9, c + 2].map(|c| cloth.friction(c)), [0.75, 0.75, 0.75, 0.75, 1.0]);
+        cloth.weft.stiffness[c + 1] = 0.0;
+        assert_eq!([c + 1, c + 2].map(|c| cloth.friction(c)), [0.5, 0.75]);
     }
 }

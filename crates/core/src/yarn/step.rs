@@ -44,19 +44,18 @@ impl Woven {
     /// Advances by one step. `bodies` are the same in every step; none: `Bodies::default()`.
     pub fn step(&mut self, bodies: &mut Bodies) -> Result<(), StepError> {
         let (substeps, sweeps) = match self.spec.solver {
-            // Whole cloth is solved well in half as many; it is couples that need small ones.
+            // Whole cloth is solved well in fewer; couples of two particles need more.
+            Solver::Lines { substeps } if self.has_pairs() => (substeps + substeps / 2, None),
             Solver::Lines { substeps } if self.has_couples() => (substeps, None),
-            Solver::Lines { substeps } => (substeps.div_ceil(2), None),
+            Solver::Lines { substeps } => ((2 * substeps).div_ceil(3), None),
             Solver::Sweeps { count } => (1, Some(count)),
         };
         let h = self.spec.step / f64::from(substeps);
-        // Bend and shear springs are weak: they act in every other substep, for both.
-        let weak = f64::from(substeps) / f64::from(substeps.div_ceil(2));
         self.take_substep(h);
         let time = self.time();
         self.let_go(time);
         self.check()?;
-        self.follow(h, weak);
+        self.follow(h);
         self.find_couples(h);
         self.find_pairs();
         self.find_gusts();
@@ -70,14 +69,12 @@ impl Woven {
                 self.find_near_bodies(bodies);
             }
             self.predict(h);
-            let weak_act = k % 2 == 1;
-            if weak_act {
-                self.shear(h, weak);
-            }
+            self.shear(h);
             match sweeps {
                 None => {
                     self.press_on();
-                    self.solve_lines(h, k == 1, weak_act);
+                    self.solve_lines(h, k == 1);
+                    self.slide();
                     self.hold_couples();
                 }
                 Some(count) => self.sweep(h, count),
@@ -97,6 +94,7 @@ impl Woven {
             gone.iter_mut().zip(x.iter().zip(start)).for_each(|(gone, (x, start))| *gone = x - start);
         }
         self.check()?;
+        self.turn_normals();
         if let Some(body) = bodies.broken() {
             return Err(StepError::Body { step: self.step, time: self.time(), body });
         }
@@ -120,8 +118,8 @@ impl Woven {
         self.tables.ready = false;
     }
 
-    /// Mean tensions of the step.
-    fn take_tensions(&mut self, substeps: u32) {
+    /// Mean tensions of the step, and what has become of rest lengths in it.
+    pub(super) fn take_tensions(&mut self, substeps: u32) {
         let mean = 1.0 / f64::from(substeps);
         let warps = self.spec.warps;
         for family in Family::BOTH {
@@ -129,12 +127,14 @@ impl Woven {
                 Family::Warp => (&mut self.tables.warps, &mut self.warp),
                 Family::Weft => (&mut self.tables.wefts, &mut self.weft),
             };
-            for (c, (tension, pull)) in springs.tension.iter_mut().zip(&mut springs.pull).enumerate() {
+            let state = springs.tension.iter_mut().zip(&mut springs.pull).zip(&mut springs.rest);
+            for (c, ((tension, pull), rest)) in state.enumerate() {
                 let (i, j) = (c % warps, c / warps);
                 let (yarn, s) = if family == Family::Warp { (i, j) } else { (j, i) };
                 let block = &blocks[yarn / GROUP];
                 *tension = block.tension[s][yarn % GROUP] * mean;
                 *pull = block.pull[s][yarn % GROUP];
+                *rest = block.rest[s][yarn % GROUP];
             }
             blocks.iter_mut().for_each(|block| block.tension.fill([0.0; GROUP]));
         }

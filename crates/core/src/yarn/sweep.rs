@@ -118,6 +118,11 @@ impl Woven {
         most
     }
 
+    /// True if any crossing is two particles that hold each other.
+    pub(super) fn has_pairs(&self) -> bool {
+        self.kind.iter().any(|kind| matches!(kind, Kind::Connected | Kind::Loose))
+    }
+
     /// True if any crossing has been anything but whole cloth.
     pub fn has_couples(&self) -> bool {
         self.kind.iter().any(|&kind| kind != Kind::Welded)

@@ -6,6 +6,7 @@ use super::hold::Tie;
 use super::line::{Block, GROUP};
 use super::meet::Solid;
 use super::points::Points;
+use super::slide::Slide;
 use super::state::{Family, Kind, Woven};
 
 /// What a step works with.
@@ -21,6 +22,12 @@ pub(super) struct Tables {
     pub keep: Vec<f64>,
     /// Positions when the substep began.
     pub before: Points,
+    /// Where inertia alone takes particles in a substep [m].
+    pub guess: Points,
+    /// What moves them from there, tensions and all else, then what tensions make of it [m].
+    pub moved: Points,
+    /// By crossings: what warps, then what wefts hold particles with, over their inertia.
+    pub heavy: Vec<f64>,
     /// Warps and wefts in groups.
     pub warps: Vec<Block>,
     pub wefts: Vec<Block>,
@@ -31,6 +38,8 @@ pub(super) struct Tables {
     pub shears: Vec<[u32; 2]>,
     /// By rows: whether any crossing has two particles.
     pub doubled: Vec<bool>,
+    /// Yarns at crossings that they slide through.
+    pub slides: Vec<Slide>,
     /// Crossings with two particles that hold each other.
     pub couples: Vec<Couple>,
     /// What pairs of segments are found with.
@@ -54,20 +63,25 @@ pub(super) struct Tables {
 }
 
 impl Woven {
-    /// Brings the tables up to date, for a substep of `h` [s], in one of `weak` of which weak springs act.
-    pub(super) fn follow(&mut self, h: f64, weak: f64) {
+    /// Brings the tables up to date, for a substep of `h` [s].
+    pub(super) fn follow(&mut self, h: f64) {
+        let slid = |slide: &Slide| self.tables.in_place[slide.crossing()] != self.in_place(slide.crossing());
         let moved = |couple: &Couple| self.tables.in_place[couple.crossing()] != self.in_place(couple.crossing());
-        let same = self.tables.ready && !self.tables.couples.iter().any(moved);
+        let same = self.tables.ready && !self.tables.couples.iter().any(moved) && !self.tables.slides.iter().any(slid);
         self.tables.fresh = !same;
         if same {
             return;
         }
         let mut t = std::mem::take(&mut self.tables);
         let count = self.kind.len();
-        t.before.0.iter_mut().for_each(|column| column.resize(2 * count, 0.0));
+        t.heavy.resize(count, 0.0);
+        for points in [&mut t.before, &mut t.moved, &mut t.guess] {
+            points.0.iter_mut().for_each(|column| column.resize(2 * count, 0.0));
+        }
         self.follow_particles(&mut t, h);
         self.follow_shears(&mut t);
-        self.follow_blocks(&mut t, h, weak);
+        self.follow_blocks(&mut t, h);
+        t.slides = self.slides(h);
         t.order.clear();
         t.ties = self.ties();
         (t.ready, t.fresh) = (true, true);
@@ -84,7 +98,7 @@ impl Woven {
         t.doubled.clear();
         t.doubled.resize(self.spec.wefts, false);
         t.two.clear();
-        t.two.extend(self.kind.iter().map(|&kind| if kind == Kind::Welded { 0 } else { u64::MAX }));
+        t.two.extend(self.kind.iter().map(|&kind| if kind.is_one() { 0 } else { u64::MAX }));
         t.gust.clear();
         t.gust.resize(2 * count, 1.0);
         let keep = |rate: f64| 1.0 / (1.0 + rate * h);
@@ -92,13 +106,13 @@ impl Woven {
         for c in 0..count {
             let rate = match self.kind[c] {
                 Kind::Welded => damping.sheet,
-                Kind::Connected | Kind::Loose => damping.couple,
+                Kind::Sliding | Kind::Connected | Kind::Loose => damping.couple,
                 Kind::Disconnected => damping.free,
             };
             let held = self.held[c] != 0;
             let (w, keep) = if held { (0.0, 1.0) } else { (1.0 / self.mass(c), keep(rate)) };
             (t.w[c], t.keep[c]) = (w, keep);
-            if self.kind[c] != Kind::Welded {
+            if !self.kind[c].is_one() {
                 (t.w[count + c], t.keep[count + c]) = (w, keep);
                 t.doubled[c / warps] = true;
             }
@@ -120,7 +134,7 @@ impl Woven {
         t.shears.clear();
         t.in_place.clear();
         t.in_place.extend((0..count).map(|c| self.in_place(c)));
-        let welded = |c: usize| self.kind[c] == Kind::Welded;
+        let one = |c: usize| self.kind[c].is_one();
         // The particle of a crossing in the upper or the lower plane.
         let layer = |c: usize, upper: bool| {
             let family = if (self.side(c) > 0.0) == upper { Family::Warp } else { Family::Weft };
@@ -138,7 +152,7 @@ impl Woven {
                     continue;
                 }
                 for ([a, b], diagonals) in [([c, c + warps + 1], &mut t.rising), ([c + 1, c + warps], &mut t.falling)] {
-                    if welded(a) && welded(b) {
+                    if one(a) && one(b) {
                         diagonals[c] = 1.0;
                     } else {
                         t.shears.extend([true, false].map(|upper| [layer(a, upper), layer(b, upper)]));
@@ -148,7 +162,7 @@ impl Woven {
         }
     }
 
-    fn follow_blocks(&self, t: &mut Tables, h: f64, weak: f64) {
+    fn follow_blocks(&self, t: &mut Tables, h: f64) {
         let Tables { w, warps, wefts, .. } = t;
         for (family, blocks) in [(Family::Warp, warps), (Family::Weft, wefts)] {
             let (nodes, yarns) = (self.line(family).0, self.yarns(family));
@@ -161,6 +175,7 @@ impl Woven {
                         let c = self.crossing_of(family, yarn, s);
                         let k = springs.stiffness[c];
                         block.w[s][l] = w[self.particle(family, c)];
+                        block.shared[s][l] = if self.kind[c].is_one() { 1.0 } else { 0.0 };
                         block.rest[s][l] = springs.rest[c];
                         block.pull[s][l] = springs.pull[c];
                         block.live[s][l] = if k > 0.0 { 1.0 } else { 0.0 };
@@ -169,9 +184,11 @@ impl Woven {
                         } else {
                             0.0
                         };
-                        let k_bend = self.spec.bend * weak * h * h;
+                        let k_bend = self.spec.bend * h * h;
                         block.bend[s][l] = k_bend / (1.0 + 2.0 * k_bend * (w[self.particle(family, c)] + next));
-                        block.soft[s][l] = if k > 0.0 { 1.0 / (k * h * h) } else { 1.0 / (self.spec.stretch * h * h) };
+                        // A spring of another length is as much stiffer as it is shorter.
+                        let k = if k > 0.0 { k } else { self.spec.stretch };
+                        block.soft[s][l] = springs.rest[c] / (k * self.spec.spacing * h * h);
                     }
                 }
             }

@@ -138,7 +138,12 @@ impl Weaving {
             yarns.velocities.extend((first..first + run.points.len()).map(velocity));
             let held = |s: usize| self.woven.is_held(self.crossing(run.family, yarn, s));
             yarns.held.extend((first..first + run.points.len()).map(held));
-            yarns.loose.extend(run.kinds.iter().map(|kind| *kind as u8));
+            yarns.loose.extend(run.kinds.iter().map(|kind| match kind {
+                Kind::Welded => 0,
+                Kind::Connected => 1,
+                Kind::Sliding | Kind::Loose => 2,
+                Kind::Disconnected => 3,
+            }));
         }
         yarns
     }

@@ -1,0 +1,433 @@
+//! Crossings whose yarns slide: two yarns share one particle, and material of each flows through it when friction is overcome.
+//!
+//! A yarn is divided into *sections* by the crossings that hold it. At a sliding crossing the tensions of the section before and of the one after it may differ by
+//! what the crossing sticks with. Beyond that the yarn flows from the slack section to the taut one, until they do no more:
+//!
+//! δ = (|T_after − T_before| − f) / (EA/L_before + EA/L_after),  L_slack ← L_slack − δ,  L_taut ← L_taut + δ
+//!
+//! | symbol | code | unit | meaning |
+//! |---|---|---|---|
+//! | T | `pull` | N s² | tension of the springs beside the crossing, times the square of the substep |
+//! | f | `stick` | N s² | what the crossing sticks with, likewise: f₀ × its grip ([`super::weave`]) |
+//! | L | `rest` | m | rest length of a section: the sum of its springs' |
+//! | EA | `stiff` | N s² | tension per strain, likewise: stiffness times spacing, since a spring of another length is as much stiffer as it is shorter |
+//! | δ | `by` | m | what flows |
+//!
+//! So warp and weft can't pass through each other at a crossing, whatever pulls at them, and a sliding crossing is solved as well, and in as large steps, as whole cloth. As two particles that
+//! are brought together after yarns were solved ([`super::couple`]) they trembled: friction that goes on from substep to substep and normals that turn kept them in motion for ever, at 30 mm/s beside a tear.
+//!
+//! Two crossings never come nearer along a yarn than `packing`: yarns bunch, and then the yarn flows through all of a bunch at once, if it overcomes their frictions together. Where a yarn ends, what sticks out beyond its last crossing (`stub`, or a tail of free
+//! particles) flows too, and once nothing is left the end has slipped out: the crossing is disconnected, and the particles of the new tail are spread evenly along it.
+//!
+//! Yarns go one after the other along each: a crossing sees what the one before it has done. Once per substep, after yarns were solved.
+//!
+//! Source: Cirio et al. 2014, "Yarn-level simulation of woven cloth", has crossings as nodes with sliding coordinates; here these are lengths, they have no mass, and friction is by force alone. Deviation from
+//! Metaaphanon 2009 §3.3, where a couple is two particles T apart; that is [`super::Sliding::Frictionless`] and `all_yarn`.
+//! Limits: friction doesn't grow with what presses the yarns together; mass doesn't flow.
+
+use super::line::{Block, GROUP};
+use super::state::{Family, Kind, Woven};
+use crate::math::Vec3;
+use std::ops::Range;
+
+/// A yarn at a sliding crossing.
+#[derive(Clone, Debug)]
+pub(super) struct Slide {
+    family: Family,
+    crossing: u32,
+    yarn: u32,
+    /// Its place along the yarn.
+    at: u32,
+    /// Springs of the sections before and after it; none if the yarn ends there.
+    sections: [Range<u32>; 2],
+    /// Sections that no crossing holds at the other end.
+    free: [bool; 2],
+    /// What it sticks with [N s²].
+    stick: f64,
+    /// Stiffness times length [N s²].
+    stiff: f64,
+    /// The end has slipped out.
+    out: bool,
+}
+
+impl Slide {
+    pub fn crossing(&self) -> usize {
+        self.crossing as usize
+    }
+
+    /// True if the yarn ends here: there is no section on this side.
+    fn ends(&self, side: usize) -> bool {
+        self.sections[side].is_empty()
+    }
+
+    /// True if what there is of the yarn on this side ends freely.
+    fn is_loose(&self, side: usize) -> bool {
+        self.ends(side) || self.free[side]
+    }
+
+    /// Tension of the spring on a side of it, times the square of the substep [N s²].
+    #[inline(always)]
+    fn pull(&self, block: &Block, lane: usize, side: usize) -> f64 {
+        let spring = if side == 0 { self.at.wrapping_sub(1) } else { self.at };
+        if self.ends(side) { 0.0 } else { block.pull[spring as usize][lane].max(0.0) }
+    }
+
+    fn section<'a>(&self, block: &'a mut Block, lane: usize, side: usize) -> Section<'a> {
+        let Range { start, end } = self.sections[side];
+        Section { block, lane, springs: start as usize..end as usize, stiff: self.stiff }
+    }
+}
+
+/// Furthest that a yarn flows in a substep [spacings].
+const FURTHEST: f64 = 0.25;
+
+/// Share of the least length within which a section counts as that short.
+const JAMMED: f64 = 1e-3;
+
+/// Shortest spring of a tail, when the yarn is drawn in [spacings].
+const LEAST: f64 = 0.05;
+
+/// A section of a yarn in its lane.
+struct Section<'a> {
+    block: &'a mut Block,
+    lane: usize,
+    springs: Range<usize>,
+    /// Stiffness times length [N s²].
+    stiff: f64,
+}
+
+impl Section<'_> {
+    /// Its rest length [m].
+    #[inline(always)]
+    fn length(&self) -> f64 {
+        self.springs.clone().map(|s| self.block.rest[s][self.lane]).sum()
+    }
+
+    /// Gives a spring another length.
+    #[inline(always)]
+    fn set(&mut self, s: usize, rest: f64) {
+        self.block.rest[s][self.lane] = rest;
+        self.block.soft[s][self.lane] = rest / self.stiff;
+    }
+
+    /// Gives it another length, and its springs the tension that goes with it.
+    #[inline(always)]
+    fn stretch(&mut self, factor: f64, pull: f64) {
+        for s in self.springs.clone() {
+            self.set(s, self.block.rest[s][self.lane] * factor);
+            self.block.pull[s][self.lane] += pull;
+        }
+    }
+
+    /// Draws a tail in by `by` [m], at most until all its springs are `least` long: as a yarn that is drawn along itself it gets shorter at its end, which is the last spring if `last`.
+    /// What was drawn in [m].
+    #[inline(always)]
+    fn draw_in(&mut self, by: f64, least: f64, last: bool) -> f64 {
+        let mut left = by;
+        for k in 0..self.springs.len() {
+            let s = if last { self.springs.end - 1 - k } else { self.springs.start + k };
+            let rest = self.block.rest[s][self.lane];
+            let part = left.min((rest - least).max(0.0));
+            self.set(s, rest - part);
+            left -= part;
+            if left <= 0.0 {
+                break;
+            }
+        }
+        by - left
+    }
+}
+
+impl Woven {
+    /// All yarns at sliding crossings, along each yarn, for a substep of `h` [s].
+    pub(super) fn slides(&self, h: f64) -> Vec<Slide> {
+        let mut slides = Vec::new();
+        for family in Family::BOTH {
+            let (count, _) = self.line(family);
+            for yarn in 0..self.yarns(family) {
+                for at in 0..count {
+                    let c = self.crossing_of(family, yarn, at);
+                    if self.kind[c] != Kind::Sliding || self.held[c] != 0 {
+                        continue;
+                    }
+                    let holds = |s: usize| self.kind[self.crossing_of(family, yarn, s)] != Kind::Disconnected;
+                    let live = |s: usize| self.live(family, self.crossing_of(family, yarn, s));
+                    let (mut low, mut high) = (at, at);
+                    while low > 0 && live(low - 1) && (low == at || !holds(low)) {
+                        low -= 1;
+                    }
+                    while high + 1 < count && live(high) && (high == at || !holds(high)) {
+                        high += 1;
+                    }
+                    let spring = if high > at { c } else { self.crossing_of(family, yarn, at.saturating_sub(1)) };
+                    slides.push(Slide {
+                        family,
+                        crossing: c as u32,
+                        yarn: yarn as u32,
+                        at: at as u32,
+                        sections: [low as u32..at as u32, at as u32..high as u32],
+                        free: [low < at && !holds(low), high > at && !holds(high)],
+                        stick: self.friction(c) * h * h,
+                        stiff: self.springs(family).stiffness[spring] * self.spec.spacing * h * h,
+                        out: false,
+                    });
+                }
+            }
+        }
+        slides
+    }
+
+    /// Yarns flow through sliding crossings.
+    pub(super) fn slide(&mut self) {
+        let Self { tables, along, stub, spec, .. } = self;
+        let super::tables::Tables { warps, wefts, slides, .. } = tables;
+        let (spacing, least) = (spec.spacing, spec.packing * spec.spacing);
+        for i in 0..slides.len() {
+            let slide = &slides[i];
+            let k = usize::from(slide.family == Family::Weft);
+            let (group, lane) = (slide.yarn as usize / GROUP, slide.yarn as usize % GROUP);
+            let block = if k == 0 { &mut warps[group] } else { &mut wefts[group] };
+            let pulls = [0, 1].map(|side| slide.pull(block, lane, side));
+            if slide.out || (pulls[1] - pulls[0]).abs() <= slide.stick {
+                continue;
+            }
+            // From the slack section to the taut one.
+            let (slack, taut) = if pulls[1] > pulls[0] { (0, 1) } else { (1, 0) };
+            // Crossings that are as near to each other as they can be are passed together.
+            let (mut last, mut stick) = (i, slide.stick);
+            let from = loop {
+                let passed = &slides[last];
+                let section = passed.section(block, lane, slack);
+                let jammed = !passed.is_loose(slack) && section.length() <= least * (1.0 + JAMMED);
+                if passed.out {
+                    break None;
+                } else if !jammed {
+                    break Some(last);
+                }
+                let next = if slack == 0 { last.checked_sub(1) } else { Some(last + 1) };
+                let joins = |next: &Slide| {
+                    next.family == slide.family
+                        && next.yarn == slide.yarn
+                        && next.sections[taut] == passed.sections[slack]
+                };
+                match next
+                    .and_then(|next| slides.get(next).filter(|slide| joins(slide)).map(|slide| (next, slide.stick)))
+                {
+                    Some((next, more)) => (last, stick) = (next, stick + more),
+                    None => break None,
+                }
+            };
+            let Some(from) = from else { continue };
+            let source = &slides[from];
+            let more = pulls[taut] - source.pull(block, lane, slack) - stick;
+            if more <= 0.0 {
+                continue;
+            }
+            let long = slide.section(block, lane, taut).length();
+            let short = source.section(block, lane, slack).length();
+            let (loose, ends) = (source.is_loose(slack), source.ends(slack));
+            // What ends freely has no tension to gain.
+            let stiffness = [slide.stiff / long, if loose { 0.0 } else { slide.stiff / short }];
+            let wanted = (more / (stiffness[0] + stiffness[1])).min(FURTHEST * spacing);
+            let c = source.crossing();
+            let by = if ends {
+                let by = wanted.min(stub[k][c]);
+                stub[k][c] -= by;
+                by
+            } else if loose {
+                source.section(block, lane, slack).draw_in(wanted, LEAST * spacing, slack == 1)
+            } else {
+                let by = wanted.min((short - least).max(0.0));
+                source.section(block, lane, slack).stretch(1.0 - by / short, stiffness[1] * by);
+                by
+            };
+            slide.section(block, lane, taut).stretch(1.0 + by / long, -stiffness[0] * by);
+            let flow = by / spacing * if taut == 0 { 1.0 } else { -1.0 };
+            for passed in &slides[i.min(from)..=i.max(from)] {
+                along[k][passed.crossing()] += flow;
+            }
+            slides[from].out = loose && by < wanted;
+        }
+    }
+
+    /// Crossings that a yarn has slipped out of in this step, and which yarn.
+    pub(super) fn slipped_out(&self) -> Vec<(usize, Family)> {
+        let out = self.tables.slides.iter().filter(|slide| slide.out);
+        out.map(|slide| (slide.crossing as usize, slide.family)).collect()
+    }
+
+    /// Spreads the particles of a yarn's end evenly along it, after it has slipped out of a crossing: from the next crossing that holds to the end. What was drawn through lies in the
+    /// spring before the crossing, and the particles beyond it are as near to each other as what is left of the yarn there.
+    pub(super) fn spread_end(&mut self, family: Family, from: usize) {
+        let (count, _) = self.line(family);
+        let (yarn, at) = self.on_yarn(family, from);
+        let crossing = |s: usize| self.crossing_of(family, yarn, s);
+        let holds = |s: usize| self.kind[crossing(s)] != Kind::Disconnected;
+        let live = |s: usize| self.live(family, crossing(s));
+        let (mut low, mut high) = (at, at);
+        while low > 0 && live(low - 1) && !holds(low) {
+            low -= 1;
+        }
+        while high + 1 < count && live(high) && !holds(high) {
+            high += 1;
+        }
+        // An end on one side, and on the other what holds it.
+        if holds(low) == holds(high) {
+            return;
+        }
+        let nodes: Vec<usize> = (low..=high).map(crossing).collect();
+        let particles: Vec<usize> = nodes.iter().map(|&c| self.particle(family, c)).collect();
+        let springs = nodes.len() - 1;
+        let x: Vec<Vec3> = particles.iter().map(|&p| self.at.get(p)).collect();
+        let mut far = vec![0.0; nodes.len()];
+        for s in 0..springs {
+            far[s + 1] = far[s] + x[s].distance(x[s + 1]);
+        }
+        let rest = nodes[..springs].iter().map(|&c| self.springs(family).rest[c]).sum::<f64>() / springs as f64;
+        let columns =
+            [&self.at, &self.v, &self.gone].map(|of| particles.iter().map(|&p| of.get(p)).collect::<Vec<_>>());
+        let mut s = 0;
+        for n in 1..springs {
+            let want = far[springs] * n as f64 / springs as f64;
+            while s + 2 < nodes.len() && far[s + 1] < want {
+                s += 1;
+            }
+            let t = ((want - far[s]) * crate::math::inverse_or_zero(far[s + 1] - far[s])).clamp(0.0, 1.0);
+            for (to, of) in [&mut self.at, &mut self.v, &mut self.gone].into_iter().zip(&columns) {
+                to.set(particles[n], of[s].lerp(of[s + 1], t));
+            }
+        }
+        let all = self.springs_mut(family);
+        for &c in &nodes[..springs] {
+            (all.rest[c], all.pull[c]) = (rest, 0.0);
+        }
+        self.forget_pairs(family, &nodes[..springs]);
+        self.tables.ready = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::yarn::{Sliding, Spec};
+
+    const H: f64 = 4e-4;
+
+    /// A cloth that slides at all crossings, with a friction of 1e-4 N, and tensions along weft 4 [N] from each crossing to the next; its last crossing is held.
+    fn sliding(tensions: impl Fn(usize) -> f64) -> Woven {
+        let mut spec = Spec::muslin(12, 9);
+        spec.sliding = Sliding::Friction { force: 1e-4 };
+        let mut cloth = Woven::new(spec, Placement::default()).unwrap();
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Sliding);
+        for i in 0..11 {
+            let c = cloth.crossing(i, 4);
+            cloth.weft.pull[c] = tensions(i) * H * H;
+        }
+        let last = cloth.crossing(11, 4);
+        cloth.held[last] = 1;
+        cloth.follow(H);
+        cloth
+    }
+
+    fn rest(cloth: &Woven) -> Vec<f64> {
+        (0..11).map(|i| cloth.tables.wefts[0].rest[i][4]).collect()
+    }
+
+    fn pulls(cloth: &Woven) -> Vec<f64> {
+        (0..11).map(|i| cloth.tables.wefts[0].pull[i][4] / (H * H)).collect()
+    }
+
+    #[test]
+    fn a_yarn_flows_until_friction_holds_and_none_of_it_is_lost() {
+        // Taut on the right, and so much that it flows through some crossings but not through all.
+        let mut cloth = sliding(|i| if i < 6 { 0.0 } else { 4.5e-4 });
+        let before: f64 = rest(&cloth).iter().sum();
+        for _ in 0..200 {
+            cloth.slide();
+        }
+        let (after, pulls) = (rest(&cloth), pulls(&cloth));
+        assert!((after.iter().sum::<f64>() - before).abs() < 1e-15);
+        let jumps: Vec<f64> = pulls.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(jumps.iter().all(|jump| *jump < 1e-4 * (1.0 + 1e-6)), "{jumps:?}");
+        // Springs of the taut part are longer than they were, those from which it came shorter, and far away nothing has moved.
+        assert!(after[6] > 1e-3 && after[5] < 1e-3 && after[1] == 1e-3, "{after:?}");
+        // What has flowed through a crossing is what is missing on one side of it.
+        let slip = cloth.along[1][cloth.crossing(6, 4)] - 6.0;
+        let gone: f64 = after[..6].iter().map(|rest| 1e-3 - rest).sum();
+        assert!((slip * -1e-3 - gone).abs() < 1e-15 && gone > 1e-6, "{slip} {gone}");
+        // Other wefts and all warps stay as they were.
+        assert!(cloth.tables.wefts[0].rest.iter().all(|lanes| lanes[3] == 1e-3));
+        assert!(cloth.tables.warps.iter().flat_map(|block| block.rest.iter().flatten()).all(|rest| *rest == 1e-3));
+    }
+
+    #[test]
+    fn what_sticks_less_than_it_is_pulled_with_stays() {
+        let mut cloth = sliding(|i| 9e-5 * i as f64);
+        let before = rest(&cloth);
+        cloth.slide();
+        assert_eq!(rest(&cloth), before);
+    }
+
+    #[test]
+    fn bunches_are_passed_together_and_never_closer_than_packing() {
+        let least = Spec::muslin(12, 9).packing * 1e-3;
+        let mut cloth = sliding(|_| 0.0);
+        for _ in 0..4000 {
+            // A pull that never gives way.
+            (6..11).for_each(|i| cloth.tables.wefts[0].pull[i][4] = 3.5e-4 * H * H);
+            (0..6).for_each(|i| cloth.tables.wefts[0].pull[i][4] = 0.0);
+            cloth.slide();
+        }
+        let after = rest(&cloth);
+        assert!(after.iter().all(|rest| *rest > least * (1.0 - 1e-12)), "{after:?}");
+        // Three crossings hold 3e-4 N, so three sections are as short as they can be, and no more than three.
+        let short = after.iter().filter(|rest| **rest < least * 1.01).count();
+        assert_eq!(short, 3, "{after:?}");
+    }
+
+    #[test]
+    fn an_end_that_is_drawn_out_slips_out_and_is_spread() {
+        let mut cloth = sliding(|_| 0.0);
+        let total: f64 = rest(&cloth).iter().sum::<f64>() + cloth.stub[1][cloth.crossing(0, 4)];
+        let (first, second) = (cloth.crossing(0, 4), cloth.crossing(1, 4));
+        let mut out = Vec::new();
+        for _ in 0..40 {
+            cloth.tables.wefts[0].pull[0][4] = 5e-4 * H * H;
+            cloth.slide();
+            out = cloth.slipped_out();
+            if !out.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(out, [(first, Family::Weft)]);
+        assert_eq!(cloth.stub[1][first], 0.0);
+        cloth.take_tensions(1);
+        cloth.split(&[first], Kind::Disconnected);
+        cloth.spread_end(Family::Weft, first);
+        assert_eq!((cloth.kind(first), cloth.kind(second)), (Kind::Disconnected, Kind::Sliding));
+        let all = (0..11).map(|i| cloth.weft.rest[cloth.crossing(i, 4)]).sum::<f64>();
+        // Splitting lengthens the spring as the crimp does.
+        assert!((all - total).abs() < 2e-5, "{all} instead of {total}");
+    }
+
+    #[test]
+    fn spread_particles_lie_evenly_on_the_line_that_they_lay_on() {
+        let mut cloth = sliding(|_| 0.0);
+        let loose: Vec<usize> = (0..4).map(|i| cloth.crossing(i, 4)).collect();
+        cloth.split(&loose, Kind::Disconnected);
+        for (c, x) in loose.iter().zip([3.7e-3, 3.8e-3, 3.85e-3, 3.9e-3]) {
+            let p = cloth.particle(Family::Weft, *c);
+            cloth.at.set(p, Vec3::new(x, 4e-3, 0.0));
+        }
+        let held = cloth.crossing(4, 4);
+        cloth.at.set(held, Vec3::new(4.1e-3, 4e-3, 0.0));
+        let before: f64 = loose.iter().map(|&c| cloth.weft.rest[c]).sum();
+        cloth.spread_end(Family::Weft, loose[3]);
+        for (k, &c) in loose.iter().enumerate() {
+            let x = cloth.position(Family::Weft, c);
+            assert!(x.distance(Vec3::new(3.7e-3 + 1e-4 * k as f64, 4e-3, 0.0)) < 1e-15, "{x}");
+            assert!((cloth.weft.rest[c] - 0.25 * before).abs() < 1e-15);
+        }
+    }
+}
