@@ -130,7 +130,7 @@ impl Row {
 }
 
 /// How far a row moves a node at most, over what is missing at its place. Beside a node that is held, a place moves by a small share of what its other corners do: to make up for a millimetre they would have to be
-/// thrown aside by many. Among nodes that are free it is never more than one.
+/// thrown aside by many. Among free nodes of one mass it is never more than one.
 pub const LEVER: f64 = 4.0;
 
 /// A body as rows see it.
