@@ -180,7 +180,7 @@ impl Desk {
                 Some((hit, held)) => json!({ "at": hit.at, "uv": hit.uv, "held": held }),
             }),
             Request::Pin { ray } => Ok(json!({ "pinned": self.live()?.pin(ray) })),
-            Request::Cut { rays } => Ok(json!({ "stretches": self.live()?.cut(&rays)? })),
+            Request::Cut { rays } => Ok(json!({ "stretches": self.live()?.cut(&rays) })),
             Request::Throw { ray, radius, mass, speed } => {
                 self.live()?.throw(ray, radius, mass, speed)?;
                 Ok(json!({ "bodies": bodies(self.live()?) }))

@@ -143,14 +143,13 @@ const MOST_SWEEPS: u32 = 400;
 const TEST_RUN: f64 = 0.5;
 
 /// Tables that say nothing about woven cloth, and where to say it instead.
-const NOT_FOR_YARNS: [(&str, &str); 8] = [
+const NOT_FOR_YARNS: [(&str, &str); 7] = [
     ("fabric", "give `density`, `stretch`, `thickness` … in [cloth.woven]"),
     ("model", "woven cloth has its own: see [cloth.woven]"),
     ("integrator", "woven cloth has its own: see `solver` in [cloth.woven]"),
     ("contact", "see `thickness`, `body_friction` and `on_itself` in [cloth.woven]"),
     ("tear", "yarns break by tension: see `breaking` and `friction` in [cloth.woven]"),
     ("plastic", "yarns don't yield: leave it out"),
-    ("hand", "tears by hand are for sheets: leave it out"),
     ("seam", "seams are for sheets: leave it out, or make some yarns weaker by `ripstop` with a `factor` below 1"),
 ];
 
@@ -302,6 +301,7 @@ impl Scene {
         let woven = make(spec, false)?;
         let mut engine = Box::new(Weaving::new(woven, bodies, grid));
         grips.into_iter().filter(|grip| !grip.holds()).for_each(|grip| engine.take(grip));
+        self.hand.iter().for_each(|hand| engine.cut(hand.t, hand.path.clone()));
         Ok(Built { engine, fabric, steps_per_frame, frame_count, warnings, untangled: Untangled::default() })
     }
 }

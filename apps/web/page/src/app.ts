@@ -125,9 +125,7 @@ export class App {
     this.frame = null;
     this.view.begin(loaded, !fresh);
     this.#tell("loaded", loaded, fresh);
-    if (!loaded.options.can.cut && this.tool === "cut") this.choose("grab");
     if (!loaded.options.can.paint && this.tool === "brush") this.choose("grab");
-    if (!loaded.options.can.throw && this.tool === "ball") this.choose("grab");
     if (this.#stopped) this.run(true);
     // Starting again forgets the wind that was set on the page, unless the engine kept it; say it again.
     if (!fresh && this.wind) void this.client.ask("wind", { velocity: this.wind }).catch(() => {});

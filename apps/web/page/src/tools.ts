@@ -122,10 +122,9 @@ export class Tools {
     };
     this.app.on("tool", show);
     this.app.on("loaded", ({ options: { can } }) => {
-      const cannot: Partial<Record<ToolName, boolean>> = { cut: !can.cut, brush: !can.paint, ball: !can.throw };
       for (const [i, [name, , title]] of LABELS.entries()) {
         const button = bar.children[i] as HTMLButtonElement;
-        button.disabled = cannot[name] ?? false;
+        button.disabled = name === "brush" && !can.paint;
         button.title = button.disabled ? `${title}: not in this scene` : `${title} (${i + 1})`;
       }
     });

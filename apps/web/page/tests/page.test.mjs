@@ -205,6 +205,31 @@ sheetTest("a cut from side to side makes two pieces", async (page) => {
   await until(page, "two pieces", (now) => now.pieces === 2);
 });
 
+sheetTest("woven cloth is cut too, yarn by yarn", async (page) => {
+  const text = `title = "woven"
+[time]
+duration = 1
+fps = 60
+step = 0.0083333
+[cloth.woven]
+yarns = [20, 16]
+[[grip]]
+name = "rail"
+where = { side = "top" }
+[camera]
+eye = [0.01, 0.008, 0.06]
+target = [0.01, 0.008, 0]`;
+  await drop(page, [{ name: "woven.toml", text }]);
+  await until(page, "the dropped scene", (now) => now.name === "woven.toml" && now.step !== null);
+  await pause(page);
+  await again(page);
+  await tool(page, "cut");
+  await drag(page, [await place(page, [-0.003, 0.0082, 0]), await place(page, [0.009, 0.0072, 0]), await place(page, [0.023, 0.0082, 0])]);
+  await step(page, 2);
+  const { tears } = await until(page, "two pieces", (now) => now.pieces === 2);
+  assert.ok(tears >= 20, `${tears} of 20 warps are cut`);
+});
+
 sheetTest("a click pins, another frees", async (page) => {
   await step(page, 1);
   const { held } = await until(page, "a frame", (now) => now.step === 1);

@@ -92,12 +92,34 @@ pub fn cut_around(cloth: &mut Cloth, path: &[Vec2], finest: f64, fixed: &[NodeId
 /// points further than `within` [m] from the cloth are not on it. A point beyond the border belongs to the plane of the nearest face,
 /// so that a line that leaves the cloth does so straight on.
 pub fn trace(cloth: &Cloth, path: &[Vec3], within: f64) -> Vec<Vec<Vec2>> {
+    let mesh = &cloth.mesh;
+    let open = |c: CornerId| mesh.twin(c).is_none();
+    let patch = |f: FaceId| {
+        let [a, b, c] = f.corners();
+        Patch { x: mesh.face_nodes(f).map(|n| cloth.x[n]), uv: mesh.face_uv(f), open: [b, c, a].map(open) }
+    };
+    trace_on(&mesh.faces().map(patch).collect::<Vec<_>>(), cloth.mean_edge(), path, within)
+}
+
+/// A triangle of cloth, as lines in the world are traced on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Patch {
+    /// Its corners in the world [m].
+    pub x: [Vec3; 3],
+    /// And on the material [m].
+    pub uv: [Vec2; 3],
+    /// True if there is no cloth beyond the side that is opposite to the corner.
+    pub open: [bool; 3],
+}
+
+/// [`trace`] on any triangles, in steps of `step` [m].
+pub fn trace_on(cloth: &[Patch], step: f64, path: &[Vec3], within: f64) -> Vec<Vec<Vec2>> {
     let length: f64 = path.windows(2).map(|ends| ends[0].distance(ends[1])).sum();
     if !length.is_finite() {
         return Vec::new();
     }
     // A line of more steps than that is far longer than the cloth.
-    let step = cloth.mean_edge().max(length / MOST_STEPS);
+    let step = step.max(length / MOST_STEPS);
     let mut runs: Vec<Vec<Vec2>> = vec![Vec::new()];
     let mut last: Option<(Vec2, Vec3)> = None;
     for ends in path.windows(2) {
@@ -126,12 +148,11 @@ const MOST_STEPS: f64 = 1e4;
 const LEAP: f64 = 4.0;
 
 /// The place in the material of the point of the cloth nearest to `point`, if there is one `within` a distance [m].
-fn on_cloth(cloth: &Cloth, point: Vec3, within: f64) -> Option<Vec2> {
-    let mesh = &cloth.mesh;
-    let mut best: Option<(f64, FaceId, [f64; 3])> = None;
+fn on_cloth(cloth: &[Patch], point: Vec3, within: f64) -> Option<Vec2> {
+    let mut best: Option<(f64, &Patch, [f64; 3])> = None;
     let mut reach = within;
-    for face in mesh.faces() {
-        let x = mesh.face_nodes(face).map(|n| cloth.x[n]);
+    for patch in cloth {
+        let x = patch.x;
         let (low, high) = (x[0].min(x[1]).min(x[2]), x[0].max(x[1]).max(x[2]));
         if point.distance_squared(point.clamp(low, high)) > reach * reach {
             continue;
@@ -139,15 +160,13 @@ fn on_cloth(cloth: &Cloth, point: Vec3, within: f64) -> Option<Vec2> {
         let nearest = point_triangle(point, x);
         let far = nearest.of(x).distance(point);
         if far <= reach && best.is_none_or(|(least, ..)| far < least) {
-            best = Some((far, face, nearest.weights));
+            best = Some((far, patch, nearest.weights));
             reach = far;
         }
     }
-    let (_, face, mut weights) = best?;
-    let corners = face.corners();
-    let beyond = (0..3).any(|k| weights[k] == 0.0 && mesh.twin(corners[(k + 1) % 3]).is_none());
-    if beyond {
-        let [a, b, c] = mesh.face_nodes(face).map(|n| cloth.x[n]);
+    let (_, patch, mut weights) = best?;
+    if (0..3).any(|k| weights[k] == 0.0 && patch.open[k]) {
+        let [a, b, c] = patch.x;
         let normal = (b - a).cross(c - a);
         let (v, w) = ((point - a).cross(c - a).dot(normal), (b - a).cross(point - a).dot(normal));
         let (v, w) = (v / normal.length_squared(), w / normal.length_squared());
@@ -155,7 +174,7 @@ fn on_cloth(cloth: &Cloth, point: Vec3, within: f64) -> Option<Vec2> {
             weights = [1.0 - v - w, v, w];
         }
     }
-    let uv = mesh.face_uv(face);
+    let uv = patch.uv;
     Some(uv[0] * weights[0] + uv[1] * weights[1] + uv[2] * weights[2])
 }
 

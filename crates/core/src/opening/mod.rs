@@ -14,7 +14,7 @@ mod snap;
 mod through;
 pub mod tip;
 
-pub use cut::{FINEST, cut, cut_around, trace};
+pub use cut::{FINEST, Patch, cut, cut_around, trace, trace_on};
 pub use halve::Halve;
 pub use onward::Onward;
 pub(crate) use path::way;

@@ -112,7 +112,7 @@ impl Woven {
                     }
                 }
                 if let Some((ratio, s)) = worst {
-                    self.cut(family, yarn, s, ratio);
+                    self.cut(family, yarn, s, ratio, false);
                 }
             }
         }
@@ -139,11 +139,11 @@ impl Woven {
     }
 
     /// Cuts the spring of a yarn from crossing `s` of it to the next.
-    fn cut(&mut self, family: Family, yarn: usize, s: usize, ratio: f64) {
+    pub(super) fn cut(&mut self, family: Family, yarn: usize, s: usize, ratio: f64, by_hand: bool) {
         let (count, stride) = self.line(family);
         let c = self.crossing_of(family, yarn, s);
         let place = (self.position(family, c) + self.position(family, c + stride)) * 0.5;
-        self.events.push(Cut { time: self.time(), place, family, yarn, segment: s, ratio });
+        self.events.push(Cut { time: self.time(), place, family, yarn, segment: s, ratio, by_hand });
         self.cuts += 1;
         let springs = self.springs_mut(family);
         (springs.stiffness[c], springs.tension[c], springs.pull[c]) = (0.0, 0.0, 0.0);
@@ -284,7 +284,7 @@ mod tests {
         // A cut side takes away the diagonals of the two cells beside it.
         let count = |cloth: &Woven| cloth.tables.rising.iter().chain(&cloth.tables.falling).sum::<f64>();
         let before = count(&cloth);
-        cloth.cut(Family::Weft, 2, 9, 1.5);
+        cloth.cut(Family::Weft, 2, 9, 1.5, false);
         cloth.follow(1e-3);
         assert_eq!(count(&cloth), before - 4.0);
     }

@@ -48,6 +48,7 @@
 pub mod change;
 pub mod collide;
 pub mod couple;
+mod hand;
 pub mod hold;
 pub mod line;
 pub mod meet;

@@ -70,6 +70,8 @@ pub struct Cut {
     pub segment: usize,
     /// Its tension over its breaking force.
     pub ratio: f64,
+    /// Cut along a line instead of broken by its tension.
+    pub by_hand: bool,
 }
 
 /// The structural springs of one family, by the crossing that they begin at.

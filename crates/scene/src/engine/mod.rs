@@ -175,10 +175,10 @@ pub trait Engine {
     fn add_body(&mut self, spec: BodySpec) -> Result<(), BodyError>;
     /// Lets another wind blow from a time on [s, m/s].
     fn shift_wind(&mut self, time: f64, velocity: Vec3);
-    /// Cuts along a line on the material [m] at a time [s]; false if it can't be cut.
-    fn cut(&mut self, _time: f64, _path: Vec<Vec2>) -> bool {
-        false
-    }
+    /// Cuts along a line on the material [m] at a time [s].
+    fn cut(&mut self, time: f64, path: Vec<Vec2>);
+    /// The stretches of a line in the world [m] that lie within an edge of the cloth, as lines on the material [m].
+    fn trace(&self, path: &[Vec3]) -> Vec<Vec<Vec2>>;
     /// The sheet itself, if it is one.
     fn into_sheet(self: Box<Self>) -> Option<Simulation> {
         None

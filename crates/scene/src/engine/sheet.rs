@@ -7,7 +7,7 @@ use ripstop::body::{BodyError, BodySpec};
 use ripstop::contact::crossing::Crossings;
 use ripstop::mesh::{EdgeId, Id, NodeId, pieces};
 use ripstop::tear::{Cause, Event, HandTear, SeamReason};
-use ripstop::{Bodies, Cloth, Grip, Key, Simulation, Vec2, Vec3, Watch};
+use ripstop::{Bodies, Cloth, Grip, Key, Simulation, Vec2, Vec3, Watch, opening};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -176,9 +176,12 @@ impl Engine for Simulation {
         self.shift_wind(time, velocity);
     }
 
-    fn cut(&mut self, time: f64, path: Vec<Vec2>) -> bool {
+    fn cut(&mut self, time: f64, path: Vec<Vec2>) {
         self.add_hand(HandTear { time, path }, true);
-        true
+    }
+
+    fn trace(&self, path: &[Vec3]) -> Vec<Vec<Vec2>> {
+        opening::trace(self.cloth(), path, self.cloth().mean_edge())
     }
 
     fn into_sheet(self: Box<Self>) -> Option<Simulation> {

@@ -6,7 +6,9 @@ use crate::body;
 use crate::cache::{Curve, Frame, Topology, Yarns};
 use ripstop::body::{BodiesState, BodyError, BodySpec};
 use ripstop::grip::Key;
-use ripstop::mesh::{Id, Mesh};
+use ripstop::mesh::{FaceId, Id, Mesh};
+use ripstop::opening::{self, Patch};
+use ripstop::tear::HandTear;
 use ripstop::yarn::{By, Cut, Family, Hold, Kind, Run, Strand, Woven, inside_bodies, passings};
 use ripstop::{Bodies, Grip, Stage, Vec2, Vec3, Watch};
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,8 @@ pub struct Weaving {
     seen: Vec<Run>,
     /// Grips that take hold later, in order of their times.
     late: Vec<Grip>,
+    /// Lines to cut along, in order of their times.
+    cuts: Vec<HandTear>,
 }
 
 /// Its state, as read from a checkpoint.
@@ -45,7 +49,7 @@ pub struct WovenRef<'a> {
 impl Weaving {
     /// A cloth among bodies; `grid` has a node for every crossing, in their order.
     pub fn new(woven: Woven, bodies: Bodies, grid: Mesh) -> Self {
-        Self { woven, bodies, grid, last: Vec::new(), seen: Vec::new(), late: Vec::new() }
+        Self { woven, bodies, grid, last: Vec::new(), seen: Vec::new(), late: Vec::new(), cuts: Vec::new() }
     }
 
     /// Grips whose time [s] has come take hold.
@@ -55,6 +59,12 @@ impl Weaving {
             let crossings: Vec<usize> = grip.wanted().map(|n| n.index()).collect();
             self.woven.hold(&grip.name, &crossings, By::Keys(grip.keys), grip.release, &self.bodies);
         }
+    }
+
+    /// Cuts along lines whose time [s] has come.
+    fn cut_due(&mut self, time: f64) {
+        let due = self.cuts.partition_point(|cut| cut.time < time);
+        self.cuts.drain(..due).for_each(|cut| self.woven.cut_along(&cut.path));
     }
 
     /// Middle of the yarns of a crossing, of what `of` tells of each.
@@ -81,16 +91,18 @@ impl Weaving {
         }
     }
 
-    fn topology(&self) -> Topology {
-        let grid = &self.grid;
+    /// By face of the grid: are its crossings and its sides there?
+    fn whole(&self) -> Vec<bool> {
         let holds = |n: usize| self.woven.kind(n) != Kind::Disconnected;
-        let whole: Vec<bool> = grid
-            .faces()
-            .map(|f| {
-                let [a, b, c] = grid.face_nodes(f).map(|n| n.index());
-                [a, b, c].into_iter().all(holds) && self.joined(a, b) && self.joined(b, c) && self.joined(c, a)
-            })
-            .collect();
+        let whole = |f| {
+            let [a, b, c] = self.grid.face_nodes(f).map(|n| n.index());
+            [a, b, c].into_iter().all(holds) && self.joined(a, b) && self.joined(b, c) && self.joined(c, a)
+        };
+        self.grid.faces().map(whole).collect()
+    }
+
+    fn topology(&self) -> Topology {
+        let (grid, whole) = (&self.grid, self.whole());
         let there = || grid.faces().filter(|f| whole[f.index()]);
         let lip = |c| grid.twin(c).is_some_and(|twin| !whole[twin.face().index()]);
         let mut held = vec![false; self.woven.crossings()];
@@ -183,7 +195,7 @@ impl Weaving {
             "direction": angle.to_degrees(),
             "length": spec.spacing,
             "ratio": cut.ratio.is_finite().then_some(cut.ratio),
-            "cause": "yarn_tension",
+            "cause": if cut.by_hand { "cut" } else { "yarn_tension" },
         });
         (torn, line)
     }
@@ -202,6 +214,7 @@ impl Engine for Weaving {
         let due = self.time() + 0.5 * self.step_length();
         self.bodies.arrive(due);
         self.take_late(due);
+        self.cut_due(due);
         watch.enter(Stage::Integrate);
         self.woven.step(&mut self.bodies)?;
         self.last = self.woven.take_events();
@@ -360,6 +373,7 @@ impl Engine for Weaving {
         self.seen = self.woven.runs();
         let reached = self.time() - 0.5 * self.step_length();
         self.late.retain(|grip| grip.from.is_some_and(|from| from > reached));
+        self.cuts.retain(|cut| cut.time >= reached);
         self.bodies.arrive(reached);
         self.bodies.restore(bodies)
     }
@@ -397,6 +411,26 @@ impl Engine for Weaving {
 
     fn shift_wind(&mut self, time: f64, velocity: Vec3) {
         self.woven.shift_wind(time, velocity);
+    }
+
+    fn cut(&mut self, time: f64, path: Vec<Vec2>) {
+        self.cuts.push(HandTear { time, path });
+        self.cuts.sort_by(|a, b| a.time.total_cmp(&b.time));
+    }
+
+    fn trace(&self, path: &[Vec3]) -> Vec<Vec<Vec2>> {
+        let (grid, whole) = (&self.grid, self.whole());
+        let there = |f: FaceId| whole[f.index()];
+        let patches = grid.faces().filter(|&f| there(f)).map(|f| {
+            let [a, b, c] = f.corners();
+            Patch {
+                x: grid.face_nodes(f).map(|n| self.place(n.index())),
+                uv: grid.face_uv(f),
+                open: [b, c, a].map(|side| grid.twin(side).is_none_or(|twin| !there(twin.face()))),
+            }
+        });
+        let spacing = self.woven.spec().spacing;
+        opening::trace_on(&patches.collect::<Vec<_>>(), spacing, path, spacing)
     }
 
     fn woven(&self) -> Option<&Weaving> {

@@ -62,16 +62,12 @@ pub struct Chosen {
 /// What can be done with a cloth.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Abilities {
-    /// It can be cut by hand.
-    pub cut: bool,
     /// Its strength can be painted.
     pub paint: bool,
     /// There are criteria and openings to choose from.
     pub tear_menus: bool,
     /// There are fabrics to choose from.
     pub fabric: bool,
-    /// Things can be thrown at it.
-    pub throw: bool,
 }
 
 /// Other choices; what is left out stays.
@@ -115,13 +111,7 @@ impl Live {
                 map: self.settings.map.as_ref().map(Painted::name),
                 criterion: criterion.clone(),
             },
-            can: Abilities {
-                cut: !woven,
-                paint: !woven && criterion.is_some(),
-                tear_menus: !woven,
-                fabric: !woven,
-                throw: true,
-            },
+            can: Abilities { paint: !woven && criterion.is_some(), tear_menus: !woven, fabric: !woven },
         }
     }
 

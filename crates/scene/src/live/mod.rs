@@ -28,7 +28,7 @@ use crate::load::Built;
 use crate::variant::{Part, Parts};
 use document::{Actions, Grabbed, Settings};
 use paint::{BLACK, Painted};
-use ripstop::{Grip, Key, Vec2, Vec3, Watch, opening};
+use ripstop::{Grip, Key, Vec2, Vec3, Watch};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use toml::{Table, Value};
@@ -479,17 +479,9 @@ impl Live {
     }
 
     /// Cuts where rays meet the cloth, one after the other; returns in how many stretches.
-    pub fn cut(&mut self, rays: &[Ray]) -> Result<usize, SceneError> {
+    pub fn cut(&mut self, rays: &[Ray]) -> usize {
         let now = self.now();
         let hits: Vec<Option<Vec3>> = rays.iter().map(|ray| self.pick(*ray).map(|(hit, _)| hit.at)).collect();
-        let spacing = self.built.engine.counts().spacing;
-        let Some(sheet) = self.built.engine.sheet() else {
-            return Err(SceneError::of_file(
-                &self.name,
-                "yarns aren't cut by hand",
-                "pull them apart, or choose a sheet",
-            ));
-        };
         // A ray that misses right beside one that meets goes on at its distance, so that cuts come in from the border.
         let place = |i: usize| {
             let beside = [i.checked_sub(1), Some(i + 1)].into_iter().flatten().find_map(|j| *hits.get(j)?);
@@ -500,14 +492,14 @@ impl Live {
         let places: Vec<Option<Vec3>> = (0..rays.len()).map(place).collect();
         for path in places.split(Option::is_none) {
             let path: Vec<Vec3> = path.iter().flatten().copied().collect();
-            stretches.extend(opening::trace(sheet.cloth(), &path, spacing));
+            stretches.extend(self.built.engine.trace(&path));
         }
         stretches.retain(|path| path.len() > 1);
         for path in &stretches {
             self.built.engine.cut(now, path.clone());
             self.actions.cuts.push((now, path.clone()));
         }
-        Ok(stretches.len())
+        stretches.len()
     }
 
     /// Throws a ball along a ray, so that it meets what the ray meets.

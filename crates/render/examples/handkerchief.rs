@@ -1,4 +1,4 @@
-//! A handkerchief over a ball, z up, in other colours: `cargo run --release -p ripstop-render --example drape -- out`.
+//! A handkerchief over a ball, z up, in other colours: `cargo run --release -p ripstop-render --example handkerchief -- out`.
 //!
 //! Shows that scale (20 cm), axes and dye are free, and the back of the cloth.
 
