@@ -210,6 +210,15 @@ fn limits_of_tearing() {
     refuse("unknown opening", opening, "opening = \"half\"");
     refuse("springs below zero", "[tear]", "[model.springs]\nbend_shear = -3.0\n\n[tear]");
     refuse("explicit steps for halves", opening, "opening = \"halve\"");
+    refuse("edges of no length", opening, "refine = 0.0");
+    refuse("explicit steps for finer edges", opening, "refine = 0.01");
+    let mut implicit = |title: &str, refine: &str| {
+        let text = STRIP.replace("[tear]", "[integrator.implicit]\n\n[tear]").replace(opening, refine);
+        let folder = Folder::new();
+        folder.write("strip.toml", text);
+        page.add(title, &folder.run(&["check", "strip.toml"]));
+    };
+    implicit("finer edges that are longer", "refine = 3.0");
     insta::assert_snapshot!("limits_of_tearing", page.0);
 }
 
@@ -326,6 +335,11 @@ fn woven_cloth() {
         "order of a variant that isn't",
         &format!("{variants}\n[together]\nascending = {{ of = \"tears\", variants = [\"a\", \"c\"] }}"),
     );
+    add(
+        "likeness of one variant",
+        &format!("{variants}\n[together]\nalike = {{ of = \"tears\", variants = [\"a\"], within = 0.1 }}"),
+    );
+    add("line with one point across woven cloth", "[[hand]]\nt = 0.1\npath = [[0.5, 0.5]]");
     insta::assert_snapshot!("woven_cloth", page.0);
 }
 

@@ -405,7 +405,7 @@ impl Simulation {
             Some(Policy::EndOfStep { rounds }) => {
                 self.integrate(0.0, self.h, watch)?;
                 for _ in 0..rounds {
-                    if !self.measure(self.h, watch) {
+                    if !self.measure_fine(self.h, watch) {
                         break;
                     }
                     self.tear(watch);
@@ -417,7 +417,7 @@ impl Simulation {
                 for _ in 0..limit {
                     self.remember();
                     self.integrate(self.h - left, left, watch)?;
-                    if !self.measure(self.h, watch) {
+                    if !self.measure_fine(self.h, watch) {
                         left = 0.0;
                         break;
                     }
@@ -480,6 +480,12 @@ impl Simulation {
         seam::open_due(&mut self.cloth, time + 0.5 * h, &mut self.log, &mut self.events);
         if !self.log.is_empty() {
             self.follow(0.0, watch);
+        }
+        if let Some(tearing) = &self.tearing {
+            tearing.refine_tips(&mut self.cloth, &mut self.log);
+            if !self.log.is_empty() {
+                self.follow(0.0, watch);
+            }
         }
     }
 
@@ -648,6 +654,20 @@ impl Simulation {
         let Some(tearing) = &mut self.tearing else { return false };
         tearing.measure(&self.cloth, &self.forces, time);
         !tearing.requests.is_empty()
+    }
+
+    /// The same, after the cloth was made as fine as it is to be where it tears. If it was, there is no way back to the beginning of the step.
+    fn measure_fine(&mut self, since: f64, watch: &mut dyn Watch) -> bool {
+        if !self.measure(since, watch) {
+            return false;
+        }
+        let Some(tearing) = &mut self.tearing else { return false };
+        if !tearing.refine_asked(&mut self.cloth, &mut self.log) {
+            return true;
+        }
+        self.no_way_back = true;
+        self.follow(since, watch);
+        self.measure(since, watch)
     }
 
     fn tear(&mut self, watch: &mut dyn Watch) {

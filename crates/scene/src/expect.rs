@@ -106,6 +106,20 @@ pub struct Together {
     pub same_shape: Option<Range>,
     /// An expectation whose value grows from variant to variant.
     pub ascending: Option<Ascending>,
+    /// An expectation whose value is nearly the same in variants.
+    pub alike: Option<Alike>,
+}
+
+/// `alike = { of = "load.jaw.largest", variants = ["coarse", "fine"], within = 0.05 }`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alike {
+    /// Name of the expectation, as in `summary.json`.
+    pub of: String,
+    /// Variants.
+    pub variants: Vec<String>,
+    /// Largest difference of two of them, over their mean.
+    pub within: f64,
 }
 
 /// `ascending = { of = "yarns.loosened", variants = ["plain", "twill"] }`

@@ -535,6 +535,8 @@ pub struct Tear {
     /// Area below which no piece comes off [m²].
     #[serde(default)]
     pub smallest_piece: f64,
+    /// Length of edges where it tears [m].
+    pub refine: Option<f64>,
     /// Picture of relative strength.
     pub map: Option<Map>,
     /// Stronger cloth around gripped nodes.

@@ -14,7 +14,7 @@ use ripstop::integrator::{Euler, Implicit, Integrator, Midpoint, Pbd, Rk4, SemiI
 use ripstop::mesh::{Column, FaceId, Id, Mesh, MeshError, NodeId, generate, pieces};
 use ripstop::model::Surroundings;
 use ripstop::opening::{Halve, Onward, Opening, Plane, Snap, Through, cut};
-use ripstop::tear::{Coherence, HandTear, Hem, Resistance, StrengthMap, Tearing};
+use ripstop::tear::{Coherence, HandTear, Hem, Refine, Resistance, StrengthMap, Tearing};
 use ripstop::{Cloth, Fabric, Simulation, Vec2, Vec3, criterion, model, wind};
 use std::path::Path;
 
@@ -242,12 +242,18 @@ impl Scene {
         grips: &[Grip],
     ) -> Result<Option<Tearing>, SceneError> {
         let Some(tear) = &self.tear else { return Ok(None) };
+        let mean = cloth.mean_edge();
+        let edge = tear.refine.unwrap_or(mean);
+        if edge > mean {
+            let cause = format!("edges of {edge} m where it tears are longer than those that it has, {mean:.3} m");
+            return Err(source.fault(&["tear", "refine"], cause, "give less, or leave it out"));
+        }
         let opening: Box<dyn Opening> = match tear.opening() {
             OpeningKind::Snap => Box::new(Snap),
             OpeningKind::Plane => Box::new(Plane),
             OpeningKind::Onward => Box::new(Onward),
             OpeningKind::Halve => Box::new(Halve::of(cloth)),
-            OpeningKind::Through => Box::new(Through::of(cloth)),
+            OpeningKind::Through => Box::new(Through::of(cloth).finer(edge)),
         };
         let criterion: Box<dyn criterion::Criterion> = match &tear.criterion {
             CriterionKind::SeparationTensor { strength, form } => {
@@ -259,7 +265,7 @@ impl Scene {
                 Box::new(criterion::Directional::new(strengths))
             }
             CriterionKind::Toughness { factor } => {
-                Box::new(criterion::Toughness::of(fabric, cloth).expect("validated").stronger(*factor))
+                Box::new(criterion::Toughness::of(fabric, cloth).expect("validated").stronger(*factor).finer(edge))
             }
         };
         let map = tear.map.as_ref().map(|map| strength_map(source, map, bounds)).transpose()?;
@@ -272,6 +278,7 @@ impl Scene {
         tearing.resistance = Resistance::new(map, hem, tear.weave).with_noise(tear.noise);
         tearing.resistance.weak = tear.weak;
         tearing.policy = tear.policy();
+        tearing.refine = tear.refine.map(|edge| Refine { edge });
         tearing.coherence = Coherence {
             per_step: tear.per_step.unwrap_or(u32::MAX),
             per_second: tear.per_second.unwrap_or(f64::INFINITY),

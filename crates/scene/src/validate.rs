@@ -269,6 +269,21 @@ impl Scene {
             if let Some(rate) = tear.per_second {
                 positive(source, &["tear", "per_second"], rate, "1/s")?;
             }
+            if let Some(edge) = tear.refine {
+                positive(source, &["tear", "refine"], edge, "m")?;
+                let long = matches!(
+                    self.integrator,
+                    IntegratorKind::Implicit(_) | IntegratorKind::Xpbd(_) | IntegratorKind::Pbd(_)
+                );
+                if !long {
+                    let cause = "explicit steps would have to become shorter as edges do";
+                    return Err(source.fault(
+                        &["tear", "refine"],
+                        cause,
+                        "use [integrator.implicit] or [integrator.xpbd]",
+                    ));
+                }
+            }
             not_negative(source, &["tear", "pause"], tear.pause)?;
             not_negative(source, &["tear", "smallest_piece"], tear.smallest_piece)?;
             if let Some(hem) = tear.hem {

@@ -5,7 +5,7 @@
 
 use crate::cache::CacheReader;
 use crate::error::SceneError;
-use crate::expect::Together;
+use crate::expect::{Alike, Together};
 use crate::file::Scene;
 use crate::inline;
 use crate::load::Built;
@@ -128,15 +128,17 @@ impl Parts {
         if parts.is_empty() {
             return Err(source.fault(&["variant"], "no variants in the list", "add one, or leave `variant` out"));
         }
-        if let Some(order) = &together.ascending {
+        let ascending = together.ascending.as_ref().map(|order| ("ascending", &order.variants));
+        let alike = together.alike.as_ref().map(|alike| ("alike", &alike.variants));
+        for (key, variants) in ascending.into_iter().chain(alike) {
             let known = |name: &&String| parts.iter().any(|part| part.name.as_ref() == Some(name));
-            let at = ["together", "ascending", "variants"];
-            if let Some(name) = order.variants.iter().find(|name| !known(name)) {
+            let at = ["together", key, "variants"];
+            if let Some(name) = variants.iter().find(|name| !known(name)) {
                 let names: Vec<&str> = parts.iter().filter_map(|part| part.name.as_deref()).collect();
                 let cause = format!("there is no variant `{name}`");
                 return Err(source.fault(&at, cause, format!("there are {}", names.join(", "))));
             }
-            if order.variants.len() < 2 {
+            if variants.len() < 2 {
                 return Err(source.fault(&at, "one variant can't be compared", "name at least two"));
             }
         }
@@ -214,9 +216,7 @@ pub fn judge(together: &Together, folders: &[PathBuf]) -> Result<Vec<Outcome>, R
         found.push(Outcome { name: "same_shape".into(), expected: range.to_string(), value: Some(value), met });
     }
     if let Some(order) = &together.ascending {
-        let of = |variant: &String| folders.iter().find(|folder| folder.ends_with(variant));
-        let values: Vec<Option<f64>> =
-            order.variants.iter().map(|variant| of(variant).and_then(|folder| value_in(folder, &order.of))).collect();
+        let values = values_in(folders, &order.variants, &order.of);
         // The smallest growth from one to the next; nothing to measure if one of them is missing.
         let growth = values.windows(2).map(|pair| Some(pair[1]? - pair[0]?));
         let least = growth.reduce(|a, b| Some(a?.min(b?))).flatten();
@@ -224,7 +224,23 @@ pub fn judge(together: &Together, folders: &[PathBuf]) -> Result<Vec<Outcome>, R
         let met = least.is_some_and(|growth| growth > 0.0);
         found.push(Outcome { name: format!("ascending {}", order.of), expected, value: least, met });
     }
+    if let Some(Alike { of, variants, within }) = &together.alike {
+        let values: Option<Vec<f64>> = values_in(folders, variants, of).into_iter().collect();
+        let apart = values.map(|values| {
+            let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+            (high - low) * values.len() as f64 / values.iter().sum::<f64>().abs()
+        });
+        let expected = format!("{of} of {} differs by at most {within}", variants.join(", "));
+        let met = apart.is_some_and(|apart| apart <= *within);
+        found.push(Outcome { name: format!("alike {of}"), expected, value: apart, met });
+    }
     Ok(found)
+}
+
+/// What came out for an expectation in each of these variants.
+fn values_in(folders: &[PathBuf], variants: &[String], name: &str) -> Vec<Option<f64>> {
+    let folder = |variant: &String| folders.iter().find(|folder| folder.ends_with(variant));
+    variants.iter().map(|variant| value_in(folder(variant)?, name)).collect()
 }
 
 /// What came out for an expectation of a finished run.

@@ -7,7 +7,7 @@ use ripstop::mesh::{ChangeLog, Mesh, NodeId, generate};
 use ripstop::model::membrane;
 use ripstop::opening::{Through, cut};
 use ripstop::potential::{Bond, Elasticity};
-use ripstop::tear::{Policy, Tearing};
+use ripstop::tear::{Policy, Refine, Tearing};
 use ripstop::{Cloth, Grip, Key, Placement, Simulation, Vec2, Vec3};
 
 /// Width and length of all specimens [m].
@@ -25,6 +25,8 @@ pub enum Specimen {
     Slit,
     /// One with a slit of 15 mm from its edge.
     Edge,
+    /// The same, whose slit ends at a pin.
+    Pinned,
     /// One cut along its middle to its half, whose legs are pulled out of its plane.
     Trouser,
 }
@@ -72,19 +74,19 @@ fn notch(specimen: Specimen) -> Vec<Vec2> {
     match specimen {
         Specimen::Strip => Vec::new(),
         Specimen::Slit => vec![middle - Vec2::X * 0.01, middle + Vec2::X * 0.01],
-        Specimen::Edge => vec![Vec2::new(0.0, middle.y), Vec2::new(0.015, middle.y)],
+        Specimen::Edge | Specimen::Pinned => vec![Vec2::new(0.0, middle.y), Vec2::new(0.015, middle.y)],
         Specimen::Trouser => vec![Vec2::new(middle.x, 0.0), middle],
     }
 }
 
-/// Tears one on a mesh with edges of `size` [m], regular if `seed` is zero.
-pub fn run(specimen: Specimen, size: f64, seed: u64, integrator: &str, criterion: &str) -> Run {
+/// Tears one on a mesh with edges of `size` [m], regular if `seed` is zero, that is made finer where it tears if `fine` [m] is less.
+pub fn run(specimen: Specimen, (size, fine): (f64, f64), seed: u64, integrator: &str, criterion: &str) -> Run {
     let fabric = fabric();
     let mut cloth = Cloth::flat(mesh(size, seed), fabric.density, Placement::default());
     let line = notch(specimen);
     if !line.is_empty() {
         let mut log = ChangeLog::new();
-        cut(&mut cloth, &line, 0.2 * size, &mut log);
+        cut(&mut cloth, &line, 0.2 * fine.min(size), &mut log);
         cloth.follow(&log);
     }
     let slack = 1e-9;
@@ -97,7 +99,7 @@ pub fn run(specimen: Specimen, size: f64, seed: u64, integrator: &str, criterion
         let key = |t: f64, move_by: Vec3| Key { time: t, shift: move_by, turn: Vec3::ZERO };
         vec![key(0.0, Vec3::ZERO), key(most, to * most)]
     };
-    let grips: Vec<Grip> = if specimen == Specimen::Trouser {
+    let mut grips: Vec<Grip> = if specimen == Specimen::Trouser {
         // The node at the mouth of the cut is two.
         let half = |left: bool| {
             let side = |n: &NodeId| {
@@ -119,6 +121,10 @@ pub fn run(specimen: Specimen, size: f64, seed: u64, integrator: &str, criterion
             Grip::moving("above", &high, &cloth, pulled(Vec3::Y * (0.5 * speed))),
         ]
     };
+    if specimen == Specimen::Pinned {
+        let tips: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).collect();
+        grips.push(Grip::moving("pin", &tips, &cloth, Vec::new()));
+    }
     let tearing = match criterion {
         "directional" => {
             let mut tearing = Tearing::new(Directional::new(fabric.strength.unwrap().by_tear()), Through::of(&cloth));
@@ -126,7 +132,13 @@ pub fn run(specimen: Specimen, size: f64, seed: u64, integrator: &str, criterion
             tearing
         }
         _ => {
-            let mut tearing = Tearing::new(Toughness::of(&fabric, &cloth).unwrap(), Through::of(&cloth));
+            let (criterion, opening) = (Toughness::of(&fabric, &cloth).unwrap(), Through::of(&cloth));
+            let mut tearing = if fine < size {
+                Tearing::new(criterion.finer(fine), opening.finer(fine))
+            } else {
+                Tearing::new(criterion, opening)
+            };
+            tearing.refine = (fine < size).then_some(Refine { edge: fine });
             tearing.policy = Policy::EndOfStep { rounds: 8 };
             tearing
         }

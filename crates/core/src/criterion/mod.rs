@@ -14,7 +14,7 @@ pub use directional::{Direction, Directional, Sectors, Strengths};
 pub use edge_strain::EdgeStrain;
 pub use separation_tensor::{Form, GATE, SeparationTensor, separation, star};
 pub use toughness::Toughness;
-pub(crate) use toughness::pull_at;
+pub(crate) use toughness::{faces_within, pull_at};
 
 use crate::cloth::{Cloth, Touched};
 use crate::math::Vec2;

@@ -57,7 +57,7 @@ pub struct Toughness {
     pub length: f64,
     /// How far a tip's influence on stress reaches beside it, over ahead of it.
     pub broad: f64,
-    /// Mean edge at the start [m].
+    /// Mean edge at the start, or what edges are made finer to [m].
     edge: f64,
 }
 
@@ -82,6 +82,11 @@ impl Toughness {
         let energies = fabric.toughness.ok_or("toughness")?;
         let (length, broad) = length_of(fabric, strength, energies);
         Ok(Self { strengths: strength.by_tear(), energies, length, broad, edge: cloth.mean_edge() })
+    }
+
+    /// The same for cloth whose edges are as long as this where it tears [m].
+    pub fn finer(self, edge: f64) -> Self {
+        Self { edge, ..self }
     }
 
     /// The same of cloth that is stronger and tougher by a factor: ℓ stays.
@@ -333,7 +338,7 @@ fn goes_on(mesh: &Mesh, c: CornerId, twin: CornerId) -> bool {
 }
 
 /// The faces with a corner within a distance of a node, on one patch of material coordinates.
-fn faces_within(mesh: &Mesh, n: NodeId, radius: f64) -> Vec<FaceId> {
+pub(crate) fn faces_within(mesh: &Mesh, n: NodeId, radius: f64) -> Vec<FaceId> {
     let at = mesh.node_uv(n);
     let mut found: Vec<FaceId> = mesh.fan(n).map(|c| c.face()).collect();
     let mut known: std::collections::HashSet<FaceId> = found.iter().copied().collect();

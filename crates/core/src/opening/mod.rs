@@ -76,6 +76,11 @@ impl Shape {
         Self { least_angle, least_length: LEAST_SHARE * cloth.mean_edge() }
     }
 
+    /// The same for edges of this length [m].
+    fn finer(self, edge: f64) -> Self {
+        Self { least_length: LEAST_SHARE * edge, ..self }
+    }
+
     /// True if an edge may be divided at this share of its length.
     fn may_split(&self, mesh: &Mesh, e: EdgeId, at: f64) -> bool {
         let c = mesh.edge_corner(e);

@@ -58,6 +58,11 @@ impl Through {
         Self { shape: Shape::of(cloth) }
     }
 
+    /// For a cloth whose edges are as long as this where it tears [m].
+    pub fn finer(self, edge: f64) -> Self {
+        Self { shape: self.shape.finer(edge) }
+    }
+
     /// What the stable step of an explicit integrator may shrink to, over what it is at the start.
     pub const STEP: f64 = 0.25;
 

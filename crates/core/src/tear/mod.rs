@@ -3,6 +3,7 @@
 mod coherence;
 pub(crate) mod event;
 mod noise;
+mod refine;
 mod resistance;
 pub mod seam;
 mod tip;
@@ -10,6 +11,7 @@ mod tip;
 pub use coherence::Coherence;
 pub use event::{Cause, Event, SeamReason};
 pub use noise::Noise;
+pub use refine::Refine;
 pub use resistance::{Hem, Resistance, StrengthMap};
 pub use seam::{Seam, Seams, Unpick};
 pub(crate) use tip::heading;
@@ -175,6 +177,8 @@ pub struct Tearing {
     pub policy: Policy,
     /// How often, how soon again, how small.
     pub coherence: Coherence,
+    /// How fine cloth becomes where it tears; left as it is if none.
+    pub refine: Option<Refine>,
     pub(crate) fields: Fields,
     pub(crate) requests: Vec<Request>,
     budget: Budget,
@@ -198,6 +202,7 @@ impl Tearing {
             resistance: Resistance::default(),
             policy: Policy::default(),
             coherence: Coherence::default(),
+            refine: None,
             fields: Fields::default(),
             requests: Vec::new(),
             budget: Budget::default(),
@@ -227,6 +232,25 @@ impl Tearing {
         self.fields.follow(cloth, touched);
         self.resistance.follow(cloth, touched);
         self.criterion.follow(cloth, touched);
+    }
+
+    /// Makes the cloth fine around tips.
+    pub(crate) fn refine_tips(&self, cloth: &mut Cloth, log: &mut ChangeLog) {
+        if let Some(refine) = self.refine {
+            let tips: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).collect();
+            refine.around(&mut cloth.mesh, &tips, log);
+        }
+    }
+
+    /// Makes the cloth fine where it is about to part; what was asked for is to be asked for again then. Returns whether it wasn't.
+    pub(crate) fn refine_asked(&mut self, cloth: &mut Cloth, log: &mut ChangeLog) -> bool {
+        let Some(refine) = self.refine else { return false };
+        let node = |request: &Request| if let Request::Part(part) = request { Some(part.node) } else { None };
+        let asked: Vec<NodeId> = self.requests.iter().filter_map(node).collect();
+        let refined = refine.around(&mut cloth.mesh, &asked, log);
+        // Nothing has torn in this round.
+        self.round -= u32::from(refined);
+        refined
     }
 
     /// Measures the fields at `time` [s] and collects the requests that may be met, most urgent first.
