@@ -40,7 +40,7 @@ pub fn standards(args: &Args) -> Result<End> {
     let pool = crate::threads(args.threads)?;
     say(&known.title);
     say(format!(
-        "  {:8} {:12} {:>6} {:>10} {:>10} {:>7}",
+        "  {:9} {:12} {:>6} {:>10} {:>10} {:>7}",
         "test", "standard", "breaks", "load [N]", "reference", "off"
     ));
     for standard in &ALL {
@@ -67,7 +67,7 @@ pub fn standards(args: &Args) -> Result<End> {
             let column = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.1}"));
             let off = reference.map_or("-".into(), |r| format!("{:+.0} %", 100.0 * (load / r - 1.0)));
             say(format!(
-                "  {:8} {:12} {breaks:>6} {:>10} {:>10} {off:>7}",
+                "  {:9} {:12} {breaks:>6} {:>10} {:>10} {off:>7}",
                 standard.name,
                 standard.by,
                 column(Some(load)),
@@ -76,14 +76,14 @@ pub fn standards(args: &Args) -> Result<End> {
             if standard.reading != Reading::Largest {
                 let mean = curve.read(Reading::Mean);
                 let off = reference.map_or(String::new(), |r| format!(", {:+.0} %", 100.0 * (mean / r - 1.0)));
-                say(format!("  {:8} {:12} {:>6} mean load {mean:.1} N{off}", "", "", ""));
+                say(format!("  {:9} {:12} {:>6} mean load {mean:.1} N{off}", "", "", ""));
             }
             if standard.reading == Reading::Largest {
                 let found = curve.read(Reading::TravelAtLargest) / STRIP_LENGTH;
                 let measured = known.tests.get(standard.name).and_then(|test| test.elongation);
                 let measured = measured.map(|both| both[usize::from(!warp)]);
                 let beside = measured.map_or(String::new(), |m| format!(", reference {:.1} %", 100.0 * m));
-                say(format!("  {:8} {:12} {:>6} elongation {:.1} %{beside}", "", "", "", 100.0 * found));
+                say(format!("  {:9} {:12} {:>6} elongation {:.1} %{beside}", "", "", "", 100.0 * found));
             }
             let end = curve.points.last().map_or(0.0, |p| p.0);
             let mut series = vec![Series { name: "simulated".into(), points: millimetres(&curve.points) }];

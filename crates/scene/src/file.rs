@@ -371,6 +371,8 @@ pub enum Where {
         /// Its radius [m].
         radius: f64,
     },
+    /// Corners of a polygon on the material [m]: all nodes in it.
+    Polygon(Vec<Vec2>),
     /// All of the border.
     Border,
     /// Nodes by their numbers when the grip takes hold.
@@ -382,6 +384,7 @@ impl Where {
     pub fn numbers(&self) -> Vec<[f64; 2]> {
         match self {
             Self::Box(corners) => corners.map(|p| p.to_array()).to_vec(),
+            Self::Polygon(corners) => corners.iter().map(|p| p.to_array()).collect(),
             Self::Near(point) => vec![point.to_array()],
             Self::Disc { at, radius } => vec![at.to_array(), [*radius; 2]],
             Self::Side(_) | Self::Border | Self::Numbers(_) => Vec::new(),

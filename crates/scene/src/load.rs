@@ -440,6 +440,7 @@ pub(crate) fn select(mesh: &Mesh, place: &Where, (low, high): (Vec2, Vec2)) -> V
         Where::Side(Side::Bottom) => within(low, Vec2::new(high.x, low.y)),
         Where::Side(Side::Top) => within(Vec2::new(low.x, high.y), high),
         Where::Box([from, to]) => within(from, to),
+        Where::Polygon(ref corners) => mesh.nodes().filter(|&n| in_polygon(corners, mesh.node_uv(n), slack)).collect(),
         Where::Disc { at, radius } => mesh.nodes().filter(|&n| mesh.node_uv(n).distance(at) <= radius).collect(),
         Where::Numbers(ref numbers) => {
             numbers.iter().copied().map(NodeId).filter(|n| n.index() < mesh.node_count()).collect()
@@ -450,6 +451,18 @@ pub(crate) fn select(mesh: &Mesh, place: &Where, (low, high): (Vec2, Vec2)) -> V
             mesh.nodes().min_by(|a, b| far(a).total_cmp(&far(b))).into_iter().collect()
         }
     }
+}
+
+/// True if a point is in a polygon, or within `slack` of its border.
+fn in_polygon(corners: &[Vec2], p: Vec2, slack: f64) -> bool {
+    let sides = || corners.iter().zip(corners.iter().cycle().skip(1));
+    let beside = |a: Vec2, b: Vec2| {
+        let along = ((p - a).dot(b - a) / (b - a).length_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        a.lerp(b, along).distance(p) <= slack
+    };
+    // A ray to the right meets sides that go up and sides that go down.
+    let meets = |a: Vec2, b: Vec2| (a.y > p.y) != (b.y > p.y) && p.x < a.x + (b.x - a.x) * (p.y - a.y) / (b.y - a.y);
+    sides().any(|(&a, &b)| beside(a, b)) || sides().filter(|&(&a, &b)| meets(a, b)).count() % 2 == 1
 }
 
 fn strength_map(source: &Source, map: &Map, (low, high): (Vec2, Vec2)) -> Result<StrengthMap, SceneError> {

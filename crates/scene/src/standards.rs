@@ -29,7 +29,7 @@ pub const STRIP_WIDTH: f64 = 0.05;
 pub const STRIP_LENGTH: f64 = 0.2;
 
 /// All of them.
-pub const ALL: [Standard; 3] = [
+pub const ALL: [Standard; 4] = [
     Standard {
         name: "strip",
         by: "ISO 13934-1",
@@ -55,6 +55,15 @@ pub const ALL: [Standard; 3] = [
         reading: Reading::FiveHighestPeaks,
         expected: trouser_force,
         text: include_str!("../../../scenes/standards/tongue.toml"),
+        breaks_warp: false,
+    },
+    Standard {
+        name: "trapezoid",
+        by: "ASTM D5587",
+        reading: Reading::FiveHighestPeaks,
+        // How many yarns share the load depends on how they stretch: no figure of a fabric says it.
+        expected: |known, warp| known.tests.get("trapezoid").map(|test| if warp { test.warp } else { test.weft }),
+        text: include_str!("../../../scenes/standards/trapezoid.toml"),
         breaks_warp: false,
     },
 ];
@@ -104,6 +113,7 @@ mod tests {
                         standard.expected(&known, warp).is_some(),
                         match standard.name {
                             "strip" => known.fabric.strength.is_some(),
+                            "trapezoid" => false,
                             _ => known.fabric.toughness.is_some(),
                         }
                     );
