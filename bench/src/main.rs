@@ -1,6 +1,6 @@
 //! The same work on ripstop and on other engines, in one run.
 //!
-//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`, and the same with `ball` and `torn`; `yarns`
+//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`, and the same with `ball` and `torn`; `yarns`; `toughness [--specimens slit,trouser] [--solvers implicit,xpbd] [--sizes 8,4,2]`
 //!
 //! Figures are to be read as ratios of rows of one run: machines differ, and so does one machine from hour to hour.
 
@@ -9,6 +9,7 @@ mod hang;
 mod peer;
 mod strain;
 mod torn;
+mod toughness;
 mod yarns;
 
 use anyhow::Context;
@@ -76,6 +77,21 @@ enum Work {
         #[arg(short, long, default_value = "out/bench")]
         output: PathBuf,
     },
+    /// Specimens torn on meshes of several sizes: does the load depend on the mesh?
+    Toughness {
+        /// What is torn.
+        #[arg(long, value_delimiter = ',', value_enum, default_values_t = [toughness::Which::Strip, toughness::Which::Slit])]
+        specimens: Vec<toughness::Which>,
+        /// How it is integrated.
+        #[arg(long, value_delimiter = ',', value_enum, default_values_t = [toughness::Solver::Implicit])]
+        solvers: Vec<toughness::Solver>,
+        /// Lengths of edges [mm].
+        #[arg(long, value_delimiter = ',', default_values_t = [8.0, 4.0, 2.0], value_parser = length)]
+        sizes: Vec<f64>,
+        /// Folder for toughness.json, toughness.md and toughness.svg.
+        #[arg(short, long, default_value = "out/bench")]
+        output: PathBuf,
+    },
     /// Draws the plot of an earlier run again.
     Plot {
         /// Folder with hang.json.
@@ -89,8 +105,15 @@ fn main() -> anyhow::Result<()> {
         Work::Ball { sizes, threads, output } => ball::run(&sizes, &threads, &output),
         Work::Torn { sizes, threads, output } => torn::run(&sizes, &threads, &output),
         Work::Yarns { sizes, threads, all_yarn, output } => yarns::run(&sizes, &threads, all_yarn, &output),
+        Work::Toughness { specimens, solvers, sizes, output } => toughness::run(&specimens, &solvers, &sizes, &output),
         Work::Plot { folder } => hang::draw(&folder),
     }
+}
+
+/// A length of edges that specimens of 50 mm can have [mm].
+fn length(text: &str) -> Result<f64, String> {
+    let sound = text.parse().ok().filter(|mm| (0.2..=12.5).contains(mm));
+    sound.ok_or_else(|| "it goes from 0.2 to 12.5 mm".into())
 }
 
 /// Prints a table and writes it as NAME.md, and its rows as NAME.json, into a folder.

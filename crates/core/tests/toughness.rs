@@ -1,6 +1,5 @@
 //! Strength and toughness as a testing machine would find them: laws of criterion `toughness`.
 
-#[path = "../examples/toughness/specimen.rs"]
 mod specimen;
 
 use specimen::{Run, Specimen, run};
