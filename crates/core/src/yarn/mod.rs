@@ -51,6 +51,7 @@ pub mod couple;
 pub mod hold;
 pub mod line;
 pub mod meet;
+mod normals;
 pub mod pass;
 mod points;
 mod read;

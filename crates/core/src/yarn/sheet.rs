@@ -9,6 +9,8 @@
 
 use super::line::{Block, GROUP, Lane, Pulled, Relax, Remain, Solve};
 use super::points::Points;
+use super::slide;
+use super::spec::Spec;
 use super::state::Woven;
 use super::tables::Tables;
 use crate::lanes::{self, Work};
@@ -32,10 +34,16 @@ type Rows<'a> = [&'a mut [f64]; 3];
 /// Moves particles on: velocity, then position from where it was.
 struct Move<'a, 'b> {
     air: Air,
-    x: &'a mut Rows<'b>,
+    /// One over the last substep [1/s], if velocities are still to be taken from where particles have come in it.
+    come: Option<f64>,
+    at: [&'a [f64]; 3],
+    /// Where they were when the last substep began; then where they go.
+    to: &'a mut Rows<'b>,
     v: &'a mut Rows<'b>,
-    from: [&'a [f64]; 3],
+    /// Where inertia alone takes them.
+    guess: &'a mut Rows<'b>,
     w: &'a [f64],
+    keep: &'a [f64],
     /// What gusts multiply the wind by.
     gust: &'a [f64],
 }
@@ -43,47 +51,35 @@ struct Move<'a, 'b> {
 impl Work for Move<'_, '_> {
     #[inline(always)]
     fn run(self) {
-        let Self { air: Air { h, fall, wind, drag }, x, v, from, w, gust } = self;
+        let Self { air: Air { h, fall, wind, drag }, come, at, to, v, guess, w, keep, gust } = self;
         let count = w.len();
-        let gust = &gust[..count];
-        let [x0, x1, x2] = x;
-        let (x0, x1, x2) = (&mut x0[..count], &mut x1[..count], &mut x2[..count]);
-        let [v0, v1, v2] = v;
-        let (v0, v1, v2) = (&mut v0[..count], &mut v1[..count], &mut v2[..count]);
-        let (f0, f1, f2) = (&from[0][..count], &from[1][..count], &from[2][..count]);
+        let (keep, gust) = (&keep[..count], &gust[..count]);
+        let [a0, a1, a2] = at.map(|column| &column[..count]);
+        let [x0, x1, x2] = to.each_mut().map(|column| &mut column[..count]);
+        let [v0, v1, v2] = v.each_mut().map(|column| &mut column[..count]);
+        let [g0, g1, g2] = guess.each_mut().map(|column| &mut column[..count]);
+        if let Some(per_h) = come {
+            for (a, x, v) in [(a0, &x0, &mut *v0), (a1, &x1, v1), (a2, &x2, v2)] {
+                for i in 0..count {
+                    // What is held has its velocity from what holds it.
+                    v[i] = if w[i] > 0.0 { (a[i] - x[i]) * per_h * keep[i] } else { v[i] };
+                }
+            }
+        }
         for i in 0..count {
             let g = gust[i];
-            let u = [wind.x * g - v0[i], wind.y * g - v1[i], wind.z * g - v2[i]];
+            let mut v = [v0[i], v1[i], v2[i]];
+            (g0[i], g1[i], g2[i]) = (a0[i] + h * v[0], a1[i] + h * v[1], a2[i] + h * v[2]);
+            let u = [wind.x * g - v[0], wind.y * g - v[1], wind.z * g - v[2]];
             let speed = (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]).sqrt();
             // Never more than the speed itself, however fast.
             let part = drag * h * speed / (1.0 + drag * h * speed);
             let free = if w[i] > 0.0 { 1.0 } else { 0.0 };
-            v0[i] += free * (fall.x + part * u[0]);
-            v1[i] += free * (fall.y + part * u[1]);
-            v2[i] += free * (fall.z + part * u[2]);
-            x0[i] = f0[i] + h * v0[i];
-            x1[i] = f1[i] + h * v1[i];
-            x2[i] = f2[i] + h * v2[i];
-        }
-    }
-}
-
-/// Where inertia alone takes particles, along one axis.
-struct Inert<'a> {
-    guess: &'a mut [f64],
-    from: &'a [f64],
-    v: &'a [f64],
-    h: f64,
-}
-
-impl Work for Inert<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { guess, from, v, h } = self;
-        let count = guess.len();
-        let (from, v) = (&from[..count], &v[..count]);
-        for i in 0..count {
-            guess[i] = from[i] + h * v[i];
+            v[0] += free * (fall.x + part * u[0]);
+            v[1] += free * (fall.y + part * u[1]);
+            v[2] += free * (fall.z + part * u[2]);
+            (v0[i], v1[i], v2[i]) = (v[0], v[1], v[2]);
+            (x0[i], x1[i], x2[i]) = (a0[i] + h * v[0], a1[i] + h * v[1], a2[i] + h * v[2]);
         }
     }
 }
@@ -149,70 +145,113 @@ fn parts<'a>(x: &'a mut Points, v: &'a mut Points, warps: usize) -> Vec<Part<'a>
     both.enumerate().map(|(group, (x, v))| Part { group, x, v }).collect()
 }
 
+/// Diagonals of cells between two rows and the next two and so on, from crossing `first` on.
+#[derive(Clone, Copy)]
+struct Diagonals<'a> {
+    w: &'a [f64],
+    rising: &'a [f64],
+    falling: &'a [f64],
+    warps: usize,
+    soft: f64,
+    rest: f64,
+}
+
+impl Diagonals<'_> {
+    fn push(self, rows: &mut Rows<'_>, first: usize) {
+        let Self { w, rising, falling, warps, soft, rest } = self;
+        let cells = warps - 1;
+        for pair in 0..rows[0].len() / (2 * warps) {
+            let c = first + 2 * pair * warps;
+            for (live, a, b) in [(rising, 0, 1), (falling, 1, 0)] {
+                let [x, y, z] = rows.each_mut().map(|column| column[2 * pair * warps..].split_at_mut(warps));
+                let low = [&mut x.0[a..], &mut y.0[a..], &mut z.0[a..]];
+                let high = [&mut x.1[b..], &mut y.1[b..], &mut z.1[b..]];
+                let w = [&w[c + a..c + a + cells], &w[c + warps + b..c + warps + b + cells]];
+                lanes::run(Shear { low, high, w, live: &live[c..c + cells], soft, rest });
+            }
+        }
+    }
+}
+
+impl Tables {
+    /// Shear springs for a substep of `h` [s], if there are any.
+    fn diagonals(&self, spec: &Spec, h: f64) -> Option<Diagonals<'_>> {
+        let Self { w, rising, falling, .. } = self;
+        let (soft, rest) = (1.0 / (spec.shear * h * h), std::f64::consts::SQRT_2 * spec.spacing);
+        (spec.shear > 0.0).then_some(Diagonals { w, rising, falling, warps: spec.warps, soft, rest })
+    }
+}
+
+/// What can be done at the same time.
+enum Either<'a> {
+    Shear(usize, Rows<'a>),
+    Pull(usize, &'a mut Block),
+}
+
 impl Woven {
-    /// Velocities by gravity, air and shear; positions by velocities.
-    pub(super) fn predict(&mut self, h: f64) {
+    /// Velocities by where particles have come, unless it is the first substep, gravity and air; positions by velocities; shear between each even row and the next.
+    pub(super) fn predict(&mut self, h: f64, first_substep: bool) {
         let Self { at, v, tables, spec, step, .. } = self;
-        std::mem::swap(at, &mut tables.before);
-        let mut guess = std::mem::take(&mut tables.guess);
+        let (mut guess, mut to) = (std::mem::take(&mut tables.guess), std::mem::take(&mut tables.before));
         let (warps, half) = (spec.warps, tables.rising.len());
         let wind = spec.wind.mean(*step as f64 * spec.step);
         let air = Air { h, fall: spec.gravity * h, wind, drag: spec.air };
-        let Tables { w, before, doubled, gust, .. } = &*tables;
-        let rows = parts(at, v, warps).into_iter().zip(guess.halves(half, GROUP * warps)).collect();
-        for_each_part(rows, half, |(Part { group, mut x, mut v }, guess)| {
+        let come = (!first_substep).then_some(1.0 / h);
+        let Tables { w, keep, doubled, gust, .. } = &*tables;
+        let diagonals = tables.diagonals(spec, h);
+        let from = &*at;
+        let rows = parts(&mut to, v, warps).into_iter().zip(guess.halves(half, GROUP * warps)).collect();
+        for_each_part(rows, half, |(Part { group, x: mut to, mut v }, mut guess)| {
             let first = group * GROUP;
-            let rows = x[0][0].len() / warps;
+            let rows = to[0][0].len() / warps;
             for grid in 0..2 {
                 let begin = grid * half + first * warps;
                 let range = begin..begin + rows * warps;
                 if grid == 1 && !doubled[first..first + rows].contains(&true) {
                     continue;
                 }
-                let from = before.0.each_ref().map(|p| &p[range.clone()]);
-                let gust = &gust[range.clone()];
-                for axis in 0..3 {
-                    lanes::run(Inert { guess: guess[grid][axis], from: from[axis], v: v[grid][axis], h });
-                }
-                lanes::run(Move { air, x: &mut x[grid], v: &mut v[grid], from, w: &w[range.clone()], gust });
+                let at = from.0.each_ref().map(|p| &p[range.clone()]);
+                let (w, keep, gust) = (&w[range.clone()], &keep[range.clone()], &gust[range]);
+                let (to, v, guess) = (&mut to[grid], &mut v[grid], &mut guess[grid]);
+                lanes::run(Move { air, come, at, to, v, guess, w, keep, gust });
+            }
+            if let Some(diagonals) = diagonals {
+                diagonals.push(&mut to[0], first * warps);
             }
         });
         tables.guess = guess;
+        tables.before = std::mem::replace(at, to);
     }
 
-    /// All shear springs.
-    pub(super) fn shear(&mut self, h: f64) {
-        if self.spec.shear == 0.0 {
-            return;
-        }
+    /// Shear between each odd row and the next, and what else there is of it. At the same time, which doesn't touch it, what pulls at warps, if `first_substep` says which lengths they have.
+    pub(super) fn shear(&mut self, h: f64, first_substep: Option<bool>) {
         let (warps, half) = (self.spec.warps, self.kind.len());
-        let rest = std::f64::consts::SQRT_2 * self.spec.spacing;
-        let soft = 1.0 / (self.spec.shear * h * h);
-        let Tables { w, rising, falling, shears, .. } = &self.tables;
-        for odd in 0..2 {
-            let begin = odd * warps;
-            let [x, y, z] = self.at.0.each_mut().map(|column| column[begin..half].chunks_mut(GROUP * warps));
-            let parts: Vec<(usize, Rows<'_>)> =
-                x.zip(y).zip(z).enumerate().map(|(k, ((x, y), z))| (begin + k * GROUP * warps, [x, y, z])).collect();
-            for_each_part(parts, half, |(first, mut rows)| {
-                for pair in 0..rows[0].len() / (2 * warps) {
-                    let c = first + 2 * pair * warps;
-                    let cells = warps - 1;
-                    for (live, a, b) in [(rising, 0, 1), (falling, 1, 0)] {
-                        let mut low = rows.each_mut().map(|column| column[2 * pair * warps..].split_at_mut(warps));
-                        let [l, u]: [Rows<'_>; 2] = {
-                            let [x, y, z] = &mut low;
-                            [
-                                [&mut x.0[a..], &mut y.0[a..], &mut z.0[a..]],
-                                [&mut x.1[b..], &mut y.1[b..], &mut z.1[b..]],
-                            ]
-                        };
-                        let w = [&w[c + a..c + a + cells], &w[c + warps + b..c + warps + b + cells]];
-                        lanes::run(Shear { low: l, high: u, w, live: &live[c..c + cells], soft, rest });
-                    }
-                }
-            });
+        let mut blocks = std::mem::take(&mut self.tables.warps);
+        let diagonals = self.tables.diagonals(&self.spec, h);
+        let (guess, bend) = (&self.tables.guess, self.spec.bend > 0.0);
+        let mut both: Vec<Either<'_>> = Vec::new();
+        if diagonals.is_some() {
+            let [x, y, z] = self.at.0.each_mut().map(|column| column[warps..half].chunks_mut(GROUP * warps));
+            let rows = x.zip(y).zip(z).enumerate();
+            both.extend(rows.map(|(k, ((x, y), z))| Either::Shear(warps + k * GROUP * warps, [x, y, z])));
         }
+        if first_substep.is_some() {
+            both.extend(blocks.iter_mut().enumerate().map(|(g, block)| Either::Pull(g, block)));
+        }
+        for_each_part(both, half, |part| match part {
+            Either::Shear(first, mut rows) => diagonals.iter().for_each(|all| all.push(&mut rows, first)),
+            Either::Pull(g, block) => {
+                for (lanes, column) in block.x.iter_mut().zip(&guess.0) {
+                    take_columns(lanes, column, g, warps);
+                }
+                lanes::run(Pulled { block, bend, first: first_substep == Some(true) });
+            }
+        });
+        let Some(Diagonals { soft, rest, .. }) = diagonals else {
+            self.tables.warps = blocks;
+            return;
+        };
+        let Tables { w, shears, .. } = &self.tables;
         // Diagonals with doubled ends: each of the two with half the stiffness.
         for &[a, b] in shears {
             let (a, b) = (a as usize, b as usize);
@@ -224,22 +263,19 @@ impl Woven {
                 self.at.add(b, -by * w[b]);
             }
         }
+        self.tables.warps = blocks;
     }
 
-    /// All yarns, in the first substep of a step or another one. First both families go on with the tensions that they have, then warps and after them wefts get
-    /// what is missing.
+    /// All yarns, in the first substep of a step or another one. First both families go on with the tensions that they have (what pulls at warps is known from [`Self::shear`]), then warps and after them wefts get
+    /// what is missing, and flow through the crossings that they slide through ([`super::slide`]).
     pub(super) fn solve_lines(&mut self, h: f64, first_substep: bool) {
+        let by = self.flow();
         let Self { at, v, tables, spec, kind, .. } = self;
-        let Tables { warps: blocks, wefts, doubled, two, moved, guess, heavy, .. } = tables;
+        let Tables { warps: blocks, wefts, doubled, two, moved, guess, heavy, slides, .. } = tables;
+        let [warp_slides, weft_slides] = slides;
         let warps = spec.warps;
         let (h2, bend, buckle) = (h * h, spec.bend > 0.0, 1.0 / spec.compression);
         let any = |first: usize, rows: usize| doubled[first..first + rows].contains(&true);
-        for_each_part(blocks.iter_mut().enumerate().collect(), kind.len(), |(g, block)| {
-            for (lanes, column) in block.x.iter_mut().zip(&guess.0) {
-                take_columns(lanes, column, g, warps);
-            }
-            lanes::run(Pulled { block, bend, first: first_substep });
-        });
         let pulled = &*blocks;
         let all = parts(moved, guess, warps).into_iter().zip(at.halves(kind.len(), GROUP * warps));
         let rows = all.zip(heavy.chunks_mut(GROUP * warps)).zip(wefts.iter_mut()).collect::<Vec<_>>();
@@ -279,7 +315,8 @@ impl Woven {
             }
             lanes::run(Scatter { lanes: &block.heavy, low: heavy, high: None, two, warps });
         });
-        for_each_part(blocks.iter_mut().enumerate().collect(), kind.len(), |(g, block)| {
+        let columns = blocks.iter_mut().zip(warp_slides).enumerate().collect();
+        for_each_part(columns, kind.len(), |(g, (block, slides))| {
             for (lanes, column) in block.d.iter_mut().zip(&moved.0) {
                 take_columns(lanes, column, g, warps);
             }
@@ -289,10 +326,11 @@ impl Woven {
             lanes::run(Relax { block });
             lanes::run(Go { block });
             lanes::run(Solve { block, h2, buckle });
+            slide::flow(slides, block, by);
         });
         let blocks = &*blocks;
-        let rows = parts(at, v, warps).into_iter().zip(wefts.iter_mut()).collect::<Vec<_>>();
-        for_each_part(rows, kind.len(), |(Part { group, mut x, .. }, block)| {
+        let rows = parts(at, v, warps).into_iter().zip(wefts.iter_mut()).zip(weft_slides).collect::<Vec<_>>();
+        for_each_part(rows, kind.len(), |((Part { group, mut x, .. }, block), slides)| {
             let first = group * GROUP;
             let rows = x[0][0].len() / warps;
             let two = &two[first * warps..(first + rows) * warps];
@@ -313,6 +351,7 @@ impl Woven {
                 let high = any.then_some(&mut *high[axis]);
                 lanes::run(Scatter { lanes: &block.x[axis], low: low[axis], high, two, warps });
             }
+            slide::flow(slides, block, by);
         });
     }
 
@@ -327,23 +366,32 @@ impl Woven {
         parallel::for_each(&mut tables.gust, |p, gust| *gust = spec.wind.gust_factor(time, at.get(p), direction));
     }
 
-    /// Velocities from where particles have come.
+    /// Velocities from where particles have come, at the end of a step.
     pub(super) fn velocities(&mut self, h: f64) {
         let per_h = 1.0 / h;
         let (half, warps) = (self.kind.len(), self.spec.warps);
         let Self { at, v, tables, .. } = self;
-        let Tables { before, keep, doubled, .. } = tables;
-        for axis in 0..3 {
-            let mut come = |range: std::ops::Range<usize>| {
-                let (x, from, keep) =
-                    (&at.0[axis][range.clone()], &before.0[axis][range.clone()], &keep[range.clone()]);
-                lanes::run(Come { v: &mut v.0[axis][range], x, from, keep, per_h });
-            };
-            come(0..half);
-            for row in (0..doubled.len()).filter(|&row| doubled[row]) {
-                come(half + row * warps..half + (row + 1) * warps);
+        let Tables { before, keep, doubled, .. } = &*tables;
+        for_each_part(parts(at, v, warps), half, |Part { group, x, v }| {
+            for (grid, (x, v)) in x.into_iter().zip(v).enumerate() {
+                for (k, row) in (group * GROUP..(group + 1) * GROUP).take(x[0].len() / warps).enumerate() {
+                    let (here, all) = (k * warps..(k + 1) * warps, grid * half + row * warps);
+                    if grid == 1 && !doubled[row] {
+                        continue;
+                    }
+                    for axis in 0..3 {
+                        let (from, keep) = (&before.0[axis][all..all + warps], &keep[all..all + warps]);
+                        lanes::run(Come {
+                            v: &mut v[axis][here.clone()],
+                            x: &x[axis][here.clone()],
+                            from,
+                            keep,
+                            per_h,
+                        });
+                    }
+                }
             }
-        }
+        });
     }
 }
 

@@ -59,7 +59,8 @@ impl Woven {
         self.find_couples(h);
         self.find_pairs();
         self.find_gusts();
-        self.tables.start.clone_from(&self.at);
+        // Where particles are when the step begins, then how far they went in it.
+        self.gone.clone_from(&self.at);
         for k in 1..=substeps {
             // Bodies move in substeps too: light ones that hang on stiff yarns would be thrown about by a step's worth of pull.
             let now = time + h * f64::from(k - 1);
@@ -68,13 +69,12 @@ impl Woven {
             if k == 1 {
                 self.find_near_bodies(bodies);
             }
-            self.predict(h);
-            self.shear(h);
+            self.predict(h, k == 1);
+            self.shear(h, sweeps.is_none().then_some(k == 1));
             match sweeps {
                 None => {
                     self.press_on();
                     self.solve_lines(h, k == 1);
-                    self.slide();
                     self.hold_couples();
                 }
                 Some(count) => self.sweep(h, count),
@@ -83,15 +83,16 @@ impl Woven {
                 self.keep_apart(f64::from(EVERY) / f64::from(substeps), k == substeps);
             }
             self.meet_bodies(bodies, h);
-            self.velocities(h);
             self.weigh(bodies, h, 1.0 / f64::from(substeps));
             bodies.advance(h);
         }
+        self.velocities(h);
         if sweeps.is_none() {
             self.take_tensions(substeps);
+            self.take_slides();
         }
-        for (gone, (x, start)) in self.gone.0.iter_mut().zip(self.at.0.iter().zip(&self.tables.start.0)) {
-            gone.iter_mut().zip(x.iter().zip(start)).for_each(|(gone, (x, start))| *gone = x - start);
+        for (gone, x) in self.gone.0.iter_mut().zip(&self.at.0) {
+            gone.iter_mut().zip(x).for_each(|(gone, x)| *gone = x - *gone);
         }
         self.check()?;
         self.turn_normals();

@@ -38,16 +38,14 @@ pub(super) struct Tables {
     pub shears: Vec<[u32; 2]>,
     /// By rows: whether any crossing has two particles.
     pub doubled: Vec<bool>,
-    /// Yarns at crossings that they slide through.
-    pub slides: Vec<Slide>,
+    /// Yarns at crossings that they slide through: of warps and of wefts, in groups.
+    pub slides: [Vec<Vec<Slide>>; 2],
     /// Crossings with two particles that hold each other.
     pub couples: Vec<Couple>,
     /// What pairs of segments are found with.
     pub near: Near,
     /// Pairs that are on the wrong side of each other.
     pub wrong: Vec<u32>,
-    /// Positions when the step began.
-    pub start: Points,
     /// By holds: springs that pull at them.
     pub ties: Vec<Vec<Tie>>,
     /// Bodies as yarns meet them.
@@ -67,7 +65,9 @@ impl Woven {
     pub(super) fn follow(&mut self, h: f64) {
         let slid = |slide: &Slide| self.tables.in_place[slide.crossing()] != self.in_place(slide.crossing());
         let moved = |couple: &Couple| self.tables.in_place[couple.crossing()] != self.in_place(couple.crossing());
-        let same = self.tables.ready && !self.tables.couples.iter().any(moved) && !self.tables.slides.iter().any(slid);
+        let same = self.tables.ready
+            && !self.tables.couples.iter().any(moved)
+            && !self.tables.slides.iter().flatten().flatten().any(slid);
         self.tables.fresh = !same;
         if same {
             return;
@@ -81,7 +81,7 @@ impl Woven {
         self.follow_particles(&mut t, h);
         self.follow_shears(&mut t);
         self.follow_blocks(&mut t, h);
-        t.slides = self.slides(h);
+        t.slides = Family::BOTH.map(|family| self.slides(family, h));
         t.order.clear();
         t.ties = self.ties();
         (t.ready, t.fresh) = (true, true);
