@@ -120,10 +120,8 @@ impl Woven {
         let slipped = self.slipped_out();
         let apart: Vec<usize> = self.released().into_iter().chain(slipped.iter().map(|&(c, _)| c)).collect();
         self.split(&apart, Kind::Disconnected);
-        if !apart.is_empty() {
-            // Yarns that have just parted may meet again at once.
-            self.list_until = 0;
-        }
+        // Yarns that have just parted may meet again at once.
+        apart.iter().for_each(|&c| self.free_around(c));
         for &(c, family) in &slipped {
             self.spread_end(family, c);
         }

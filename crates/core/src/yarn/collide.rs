@@ -17,7 +17,8 @@
 //!
 //! What may be near is found by the [tree](crate::contact::tree) of boxes that sheets use, which asks for the *relative* motion. Its leaves are segments of free yarns (those with
 //! a disconnected crossing, or one that has slipped by more than [`SLIPPED`]), one by one, and tiles of 4 × 4 crossings of the rest. The tree depends on what came before, but which
-//! pairs there are doesn't, and they are put in the order of their segments and kept with the state: so a resumed run agrees in every bit.
+//! pairs there are doesn't, and they are put in the order of their segments and kept with the state: so a resumed run agrees in every bit. What comes free between two lists is compared with all
+//! that is near, and its pairs are added.
 //!
 //! At the end of a step pairs that are on the wrong side of each other are gone over again, up to [`ROUNDS`] times.
 //!
@@ -29,6 +30,7 @@ use super::state::{Family, Kind, Woven};
 use crate::contact::ccd;
 use crate::contact::tree::{Swept, Tree};
 use crate::math::Vec3;
+use crate::parallel;
 use glam::Vec3A;
 use serde::{Deserialize, Serialize};
 
@@ -128,6 +130,10 @@ const MANY: usize = 24;
 /// Crossings along the side of a tile.
 const TILE: usize = 4;
 
+/// Tiles, and segments that have come free, that are work for one thread.
+const FEW_TILES: usize = 128;
+const FEW_FREED: usize = 4;
+
 /// Most looks that a pair rests.
 const MOST_RESTS: f64 = 12.0;
 
@@ -158,6 +164,7 @@ impl Woven {
             });
             self.pairs = pairs;
         }
+        self.list_freed();
         self.tables.near = near;
     }
 
@@ -167,17 +174,20 @@ impl Woven {
         let mut largest = 0.0_f64;
         let steps = self.steps_ahead(near);
         self.list_until = self.step + steps as u64;
+        self.freed.clear();
         near.steps = steps;
-        let furthest = AHEAD * self.spec.spacing;
-        near.way.clear();
-        near.way.extend((0..self.gone.len()).map(|p| (self.gone.get(p) * steps).clamp_length_max(furthest)));
-        near.boxes.resize(near.segments.len(), Swept::of([(Vec3A::ZERO, Vec3A::ZERO)]));
-        for &id in near.free.iter().chain(&near.whole) {
-            let corners =
-                near.segments[id as usize].ends.map(|p| (self.at.get(p as usize) - origin, near.way[p as usize]));
-            largest = corners.iter().fold(largest, |most, (x, way)| most.max((x.abs() + way.abs()).max_element()));
-            near.boxes[id as usize] = Swept::of(corners.map(|(x, way)| (x.as_vec3a(), way.as_vec3a())));
+        near.way.resize(self.gone.len(), Vec3::ZERO);
+        parallel::for_each(&mut near.way, |p, way| *way = self.ahead(p, steps));
+        let there = (0..near.way.len()).filter(|&p| p < self.kind.len() || !self.kind[p - self.kind.len()].is_one());
+        for p in there {
+            largest = largest.max(((self.at.get(p) - origin).abs() + near.way[p].abs()).max_element());
         }
+        near.boxes.resize(near.segments.len(), Swept::NONE);
+        let Near { boxes, segments, way, .. } = &mut *near;
+        parallel::for_each(boxes, |id, of| {
+            let corner = |p: u32| ((self.at.get(p as usize) - origin).as_vec3a(), way[p as usize].as_vec3a());
+            *of = Swept::of(segments[id].ends.map(corner));
+        });
         let (singles, units) = (near.free.len(), near.free.len() + near.tiles.len());
         let (mut tree, mut lists) = (std::mem::take(&mut near.tree), std::mem::take(&mut near.lists));
         let corners = |id: u32| {
@@ -207,12 +217,12 @@ impl Woven {
         let take = |f: u32, g: u32, f_box: &Swept, g_box: &Swept, list: &mut Vec<Pair>| {
             let (f, g) = (f as usize, g as usize);
             match (f.checked_sub(singles), g.checked_sub(singles)) {
-                (None, None) => list.extend(self.pair(near, near.free[f], near.free[g])),
+                (None, None) => list.extend(self.listed(near, near.free[f], near.free[g])),
                 (Some(tile), None) | (None, Some(tile)) => {
                     let (id, id_box) = if f < singles { (near.free[f], f_box) } else { (near.free[g], g_box) };
                     for &other in near.tile(tile) {
                         if meets(other, id_box) {
-                            list.extend(self.pair(near, id, other));
+                            list.extend(self.listed(near, id, other));
                         }
                     }
                 }
@@ -228,7 +238,7 @@ impl Woven {
                         let id_box = &near.boxes[id as usize];
                         for &other in near.tile(b) {
                             if meets(other, id_box) {
-                                list.extend(self.pair(near, id, other));
+                                list.extend(self.listed(near, id, other));
                             }
                         }
                     }
@@ -252,6 +262,99 @@ impl Woven {
         }
         self.pairs = pairs;
         (near.tree, near.built, near.lists) = (tree, built, lists);
+    }
+
+    /// How far a particle goes in so many steps, if it goes on as in the last one [m].
+    #[inline(always)]
+    fn ahead(&self, p: usize, steps: f64) -> Vec3 {
+        (self.gone.get(p) * steps).clamp_length_max(AHEAD * self.spec.spacing)
+    }
+
+    /// Adds the pairs of segments that have come free since the list was made, until it is made anew: of each with all that may be near it.
+    fn list_freed(&mut self) {
+        let mut freed = std::mem::take(&mut self.freed);
+        freed.sort_unstable();
+        freed.dedup();
+        freed.retain(|&id| self.is_live(id));
+        if freed.is_empty() {
+            return;
+        }
+        let (count, warps, wefts) = (self.kind.len(), self.spec.warps, self.spec.wefts);
+        let steps = (self.list_until - self.step) as f64;
+        let origin = self.position(Family::Warp, freed[0] as usize % count);
+        let corner = |p: usize| ((self.at.get(p) - origin).as_vec3a(), self.ahead(p, steps).as_vec3a());
+        let segment_box = |segment: &Segment| Swept::of(segment.ends.map(|p| corner(p as usize)));
+        // Tiles with all segments that begin in them.
+        let columns = warps.div_ceil(TILE);
+        let crossings = |tile: usize, more: usize| {
+            let (i, j) = (tile % columns * TILE, tile / columns * TILE);
+            (j..(j + TILE + more).min(wefts))
+                .flat_map(move |j| (i..(i + TILE + more).min(warps)).map(move |i| j * warps + i))
+        };
+        let mut tiles = vec![Swept::NONE; columns * wefts.div_ceil(TILE)];
+        parallel::for_each_chunk(&mut tiles, FEW_TILES, |first, tiles| {
+            for (k, tile) in tiles.iter_mut().enumerate() {
+                for c in crossings(first + k, 1) {
+                    *tile = tile.with(&Swept::of([corner(c)]));
+                    if !self.kind[c].is_one() {
+                        *tile = tile.with(&Swept::of([corner(count + c)]));
+                    }
+                }
+            }
+        });
+        // What single precision rounds away is far less than T, around what has come free.
+        let reach = (3.0 * self.spec.thickness) as f32;
+        let mut found = vec![Vec::new(); freed.len()];
+        parallel::for_each_chunk(&mut found, FEW_FREED, |first, found| {
+            for (found, &id) in found.iter_mut().zip(&freed[first..]) {
+                let segment = self.segment(id);
+                let around = segment_box(&segment);
+                for tile in (0..tiles.len()).filter(|&t| tiles[t].may_meet(&around, reach)) {
+                    for other in crossings(tile, 0).flat_map(|c| [c as u32, (count + c) as u32]) {
+                        // Of two that have come free one asks.
+                        let asks = other < id && freed.binary_search(&other).is_ok();
+                        if other == id || asks || !self.is_live(other) {
+                            continue;
+                        }
+                        let with = self.segment(other);
+                        if segment_box(&with).may_meet(&around, reach) {
+                            let both = if id < other {
+                                [(id, segment), (other, with)]
+                            } else {
+                                [(other, with), (id, segment)]
+                            };
+                            found.extend(self.pair(both, |p| self.ahead(p, steps), steps));
+                        }
+                    }
+                }
+            }
+        });
+        let known = |pair: &Pair| self.pairs.binary_search_by_key(&pair.key, |pair| pair.key).is_ok();
+        let found: Vec<Pair> = found.into_iter().flatten().filter(|pair| !known(pair)).collect();
+        self.pairs.extend(found);
+        self.pairs.sort_by_key(|pair| pair.key);
+    }
+
+    /// Segments around a crossing that has come apart are free now: those that end there, and more of what has little yarn between its particles.
+    pub(super) fn free_around(&mut self, c: usize) {
+        for family in Family::BOTH {
+            let (yarn, at) = self.on_yarn(family, c);
+            let first = if family == Family::Weft { self.kind.len() } else { 0 };
+            let rest = |s: usize| self.springs(family).rest[self.crossing_of(family, yarn, s)];
+            let (before, after) = ((0..at).rev().take(MANY), (at..self.line(family).0 - 1).take(MANY));
+            let mut near = Vec::new();
+            for springs in [before.collect::<Vec<_>>(), after.collect()] {
+                let mut between = 0.0;
+                for s in springs {
+                    near.push((first + self.crossing_of(family, yarn, s)) as u32);
+                    between += rest(s);
+                    if between >= 2.0 * self.spec.thickness {
+                        break;
+                    }
+                }
+            }
+            self.freed.extend(near);
+        }
     }
 
     /// How many steps a list is good for.
@@ -364,20 +467,29 @@ impl Woven {
         let first = if family == Family::Weft { self.kind.len() } else { 0 };
         let moved = |id: u32| (id as usize).checked_sub(first).is_some_and(|c| crossings.contains(&c));
         self.pairs.retain(|pair| !pair.key.iter().any(|&id| moved(id)));
-        self.list_until = 0;
+        self.freed.extend(crossings.iter().map(|&c| (first + c) as u32));
     }
 
-    /// The pair of two segments, if they are near or come near.
-    fn pair(&self, near: &Near, one: u32, other: u32) -> Option<Pair> {
-        let key = [one.min(other), one.max(other)];
-        let [a, b] = key.map(|id| near.segments[id as usize]);
+    /// The pair of two segments of a list, if they are near or come near.
+    fn listed(&self, near: &Near, one: u32, other: u32) -> Option<Pair> {
+        let both = [one.min(other), one.max(other)].map(|id| (id, near.segments[id as usize]));
+        self.pair(both, |p| near.way[p], near.steps)
+    }
+
+    /// The pair of two segments with their numbers, if they are near or come near within so many `steps`, in which particles go their `way`.
+    fn pair(
+        &self,
+        [(one, a), (other, b)]: [(u32, Segment); 2],
+        way: impl Fn(usize) -> Vec3,
+        steps: f64,
+    ) -> Option<Pair> {
         if self.together(&a, &b) {
             return None;
         }
         let thickness = self.spec.thickness;
-        let ends = [a.ends[0], a.ends[1], b.ends[0], b.ends[1]];
+        let (key, ends) = ([one, other], [a.ends[0], a.ends[1], b.ends[0], b.ends[1]]);
         let from = ends.map(|p| self.at.get(p as usize));
-        let way = ends.map(|p| near.way[p as usize]);
+        let way = ends.map(|p| way(p as usize));
         // They can't meet if no two ends come nearer to each other by as much.
         let nearer = |(i, j): (usize, usize)| (way[i] - way[j]).length_squared();
         let most = [(0, 2), (0, 3), (1, 2), (1, 3)].into_iter().map(nearer).fold(0.0, f64::max).sqrt();
@@ -390,6 +502,14 @@ impl Woven {
                 return false;
             }
             let to = [0, 1, 2, 3].map(|k| from[k] + way[k]);
+            // Nor if they stay so far apart along the line between them: all ends do, in a straight line from where they are to where they go.
+            let apart = |x: &ccd::Corners| {
+                let along = x.map(|x| x.dot(between));
+                along[0].min(along[1]) - along[2].max(along[3]) > 2.0 * thickness * length
+            };
+            if apart(&from) && apart(&to) {
+                return false;
+            }
             ccd::edge_edge(&from, &to, ccd::Query { gap: thickness, tolerance: thickness }).is_some()
         };
         if !(is_near || meet()) {
@@ -397,7 +517,7 @@ impl Woven {
         }
         let across = || (from[1] - from[0]).cross(from[3] - from[2]).try_normalize().unwrap_or(Vec3::Y);
         let normal = between.try_normalize().unwrap_or_else(across);
-        Some(Pair { key, ends, normal, way: most / near.steps, rests: 0, wrong: 0 })
+        Some(Pair { key, ends, normal, way: most / steps, rests: 0, wrong: 0 })
     }
 
     /// Keeps all pairs apart, one after the other; `share` is the part of a step from one look to the next, `last` is true at the end of a step.

@@ -118,6 +118,8 @@ pub struct Woven {
     pub(super) pairs: Vec<Pair>,
     /// Step from which on they are listed anew.
     pub(super) list_until: u64,
+    /// Segments that have come free since, whose pairs are still to be listed.
+    pub(super) freed: Vec<u32>,
     pub(super) events: Vec<Cut>,
     pub(super) cuts: u64,
     #[serde(skip)]
@@ -172,6 +174,7 @@ impl Woven {
             h2: 0.0,
             pairs: Vec::new(),
             list_until: 0,
+            freed: Vec::new(),
             events: Vec::new(),
             cuts: 0,
             tables: Tables::default(),
