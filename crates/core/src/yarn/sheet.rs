@@ -13,7 +13,7 @@ use super::slide;
 use super::spec::Spec;
 use super::state::Woven;
 use super::tables::Tables;
-use crate::lanes::{self, Work};
+use crate::lanes::{self, LANES, Lanes, Work};
 use crate::math::Vec3;
 use crate::parallel;
 
@@ -282,38 +282,29 @@ impl Woven {
         for_each_part(rows, kind.len(), |(((Part { group, x: moved, v: guess }, want), heavy), block)| {
             let first = group * GROUP;
             let rows = heavy.len() / warps;
-            let two = &two[first * warps..(first + rows) * warps];
+            let turned = Turned { two: &two[first * warps..(first + rows) * warps], warps };
             let any = any(first, rows);
             let [by, _] = moved;
             for axis in 0..3 {
                 let high = any.then_some(&*guess[1][axis]);
-                lanes::run(Gather { lanes: &mut block.x[axis], low: guess[0][axis], high, two, warps });
+                lanes::run(Gather { lanes: &mut block.x[axis], low: guess[0][axis], high, turned });
                 take_warps(by[axis], |g| &pulled[g].d[axis], first, warps);
                 lanes::run(AddGone { by: by[axis], to: want[0][axis], from: guess[0][axis] });
             }
             take_warps(heavy, |g| &pulled[g].heavy, first, warps);
-            lanes::run(Gather { lanes: &mut block.across, low: heavy, high: None, two, warps });
+            lanes::run(Gather { lanes: &mut block.across, low: heavy, high: None, turned });
             lanes::run(Across { block });
             lanes::run(Pulled { block, bend, first: first_substep });
             for axis in 0..3 {
-                if any {
-                    // What else moves wefts that are particles of their own.
-                    lanes::run(AddAlone {
-                        lanes: &mut block.d[axis],
-                        to: want[1][axis],
-                        from: guess[1][axis],
-                        two,
-                        warps,
-                    });
-                }
-                lanes::run(AddShared { lanes: &mut block.d[axis], low: by[axis], two, warps });
+                let high = any.then_some([&*want[1][axis], &*guess[1][axis]]);
+                lanes::run(AddBoth { lanes: &mut block.d[axis], low: by[axis], high, turned });
             }
             lanes::run(Relax { block });
             for axis in 0..3 {
                 // What warps have for themselves stays.
-                lanes::run(Scatter { lanes: &block.d[axis], low: by[axis], high: None, two, warps });
+                lanes::run(Scatter { lanes: &block.d[axis], low: by[axis], high: None, turned });
             }
-            lanes::run(Scatter { lanes: &block.heavy, low: heavy, high: None, two, warps });
+            lanes::run(Scatter { lanes: &block.heavy, low: heavy, high: None, turned });
         });
         let columns = blocks.iter_mut().zip(warp_slides).enumerate().collect();
         for_each_part(columns, kind.len(), |(g, (block, slides))| {
@@ -333,23 +324,23 @@ impl Woven {
         for_each_part(rows, kind.len(), |((Part { group, mut x, .. }, block), slides)| {
             let first = group * GROUP;
             let rows = x[0][0].len() / warps;
-            let two = &two[first * warps..(first + rows) * warps];
+            let turned = Turned { two: &two[first * warps..(first + rows) * warps], warps };
             let any = any(first, rows);
             for axis in 0..3 {
                 let [low, high] = &mut x;
                 take_warps(low[axis], |g| &blocks[g].x[axis], first, warps);
                 if any {
                     let (x, d) = (&block.x[axis], &block.d[axis]);
-                    lanes::run(GoAlone { x, d, high: high[axis], two, warps });
+                    lanes::run(GoAlone { x, d, high: high[axis], turned });
                 }
                 let high = any.then_some(&*high[axis]);
-                lanes::run(Gather { lanes: &mut block.x[axis], low: low[axis], high, two, warps });
+                lanes::run(Gather { lanes: &mut block.x[axis], low: low[axis], high, turned });
             }
             lanes::run(Solve { block, h2, buckle });
             for axis in 0..3 {
                 let [low, high] = &mut x;
                 let high = any.then_some(&mut *high[axis]);
-                lanes::run(Scatter { lanes: &block.x[axis], low: low[axis], high, two, warps });
+                lanes::run(Scatter { lanes: &block.x[axis], low: low[axis], high, turned });
             }
             slide::flow(slides, block, by);
         });
@@ -452,58 +443,6 @@ impl Work for Go<'_> {
     }
 }
 
-/// Adds what moves warps to what moves wefts, along one axis, where they are one particle.
-struct AddShared<'a> {
-    lanes: &'a mut [Lane],
-    low: &'a [f64],
-    two: &'a [u64],
-    warps: usize,
-}
-
-impl Work for AddShared<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { lanes, low, two, warps } = self;
-        let rows = low.len() / warps;
-        for (k, square) in lanes.chunks_mut(GROUP).enumerate() {
-            for l in 0..GROUP {
-                let at = l.min(rows - 1) * warps + k * GROUP;
-                let range = at..at + square.len();
-                let (low, two) = (&low[range.clone()], &two[range]);
-                for (i, lane) in square.iter_mut().enumerate() {
-                    lane[l] += select(two[i], low[i], 0.0);
-                }
-            }
-        }
-    }
-}
-
-/// Particles of wefts that are none of warps go where tensions move them, along one axis.
-struct GoAlone<'a> {
-    x: &'a [Lane],
-    d: &'a [Lane],
-    high: &'a mut [f64],
-    two: &'a [u64],
-    warps: usize,
-}
-
-impl Work for GoAlone<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { x, d, high, two, warps } = self;
-        for (k, (x, d)) in x.chunks(GROUP).zip(d.chunks(GROUP)).enumerate() {
-            for l in 0..high.len() / warps {
-                let at = l * warps + k * GROUP;
-                let range = at..at + x.len();
-                let (high, two) = (&mut high[range.clone()], &two[range]);
-                for i in 0..x.len() {
-                    high[i] = select(two[i], high[i], x[i][l] + d[i][l]);
-                }
-            }
-        }
-    }
-}
-
 /// Adds how far all else than tensions has moved particles, along one axis.
 struct AddGone<'a> {
     by: &'a mut [f64],
@@ -519,33 +458,6 @@ impl Work for AddGone<'_> {
         let (to, from) = (&to[..count], &from[..count]);
         for i in 0..count {
             by[i] += to[i] - from[i];
-        }
-    }
-}
-
-/// The same for particles of wefts that are none of warps.
-struct AddAlone<'a> {
-    lanes: &'a mut [Lane],
-    to: &'a [f64],
-    from: &'a [f64],
-    two: &'a [u64],
-    warps: usize,
-}
-
-impl Work for AddAlone<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { lanes, to, from, two, warps } = self;
-        let rows = to.len() / warps;
-        for (k, square) in lanes.chunks_mut(GROUP).enumerate() {
-            for l in 0..GROUP {
-                let at = l.min(rows - 1) * warps + k * GROUP;
-                let range = at..at + square.len();
-                let (to, from, two) = (&to[range.clone()], &from[range.clone()], &two[range]);
-                for (i, lane) in square.iter_mut().enumerate() {
-                    lane[l] += select(two[i], 0.0, to[i] - from[i]);
-                }
-            }
         }
     }
 }
@@ -570,38 +482,109 @@ fn select(two: u64, low: f64, high: f64) -> f64 {
     f64::from_bits(low.to_bits() & !two | high.to_bits() & two)
 }
 
+/// Numbers of some crossings of eight rows: between rows and lanes, since only what surely doesn't overlap becomes vector code.
+type Eight = [Lanes; GROUP];
+
+/// Rows become lanes.
+#[inline(always)]
+fn weave(lanes: &mut [Lane], rows: &Eight) {
+    let count = lanes.len().min(LANES);
+    let lanes = &mut lanes[..count];
+    let [a, b, c, d, e, f, g, h] = rows;
+    for i in 0..count {
+        lanes[i] = [a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i]];
+    }
+}
+
+/// Lanes become rows.
+#[inline(always)]
+fn unravel(lanes: &[Lane], rows: &mut Eight) {
+    let count = lanes.len().min(LANES);
+    let lanes = &lanes[..count];
+    let [a, b, c, d, e, f, g, h] = rows;
+    for i in 0..count {
+        let lane = &lanes[i];
+        (a[i], b[i], c[i], d[i]) = (lane[0], lane[1], lane[2], lane[3]);
+        (e[i], f[i], g[i], h[i]) = (lane[4], lane[5], lane[6], lane[7]);
+    }
+}
+
+/// Eight rows of the grid, or fewer at its end.
+#[derive(Clone, Copy)]
+struct Turned<'a> {
+    /// All bits set where a crossing has two particles.
+    two: &'a [u64],
+    warps: usize,
+}
+
+impl Turned<'_> {
+    fn rows(self) -> usize {
+        self.two.len() / self.warps
+    }
+
+    /// Crossings of row `l` in part `k` of it, of which there are `count`.
+    #[inline(always)]
+    fn range(self, l: usize, k: usize, count: usize) -> std::ops::Range<usize> {
+        let begin = l * self.warps + k * LANES;
+        begin..begin + count
+    }
+
+    /// Part `k` of the rows, each number by `of`; what there is less than eight rows is that of the last one.
+    #[inline(always)]
+    fn read<const N: usize>(
+        self,
+        k: usize,
+        count: usize,
+        from: [&[f64]; N],
+        of: impl Fn(u64, [f64; N]) -> f64,
+    ) -> Eight {
+        let mut eight = [[0.0; LANES]; GROUP];
+        for (l, to) in eight.iter_mut().enumerate() {
+            let range = self.range(l.min(self.rows() - 1), k, count);
+            let (two, from) = (&self.two[range.clone()], from.map(|rows| &rows[range.clone()][..count]));
+            let to = &mut to[..count];
+            for i in 0..count {
+                to[i] = of(two[i], from.map(|row| row[i]));
+            }
+        }
+        eight
+    }
+
+    /// Gives part `k` of the rows back, to either grid.
+    #[inline(always)]
+    fn write(self, k: usize, count: usize, eight: &Eight, low: Option<&mut [f64]>, high: Option<&mut [f64]>) {
+        for (grid, rows) in [low, high].into_iter().enumerate() {
+            let Some(rows) = rows else { continue };
+            for (l, from) in eight.iter().enumerate().take(self.rows()) {
+                let range = self.range(l, k, count);
+                let (to, two, from) = (&mut rows[range.clone()][..count], &self.two[range][..count], &from[..count]);
+                for i in 0..count {
+                    to[i] = if grid == 0 { select(two[i], from[i], to[i]) } else { select(two[i], to[i], from[i]) };
+                }
+            }
+        }
+    }
+}
+
 /// Wefts, each in its lane, from where their particles are: along one axis.
 struct Gather<'a> {
     lanes: &'a mut [Lane],
     low: &'a [f64],
     /// Nothing if no crossing has two particles.
     high: Option<&'a [f64]>,
-    two: &'a [u64],
-    warps: usize,
+    turned: Turned<'a>,
 }
 
 impl Work for Gather<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { lanes, low, high, two, warps } = self;
-        let rows = low.len() / warps;
-        // Squares of eight rows by eight crossings.
-        for (k, square) in lanes.chunks_mut(GROUP).enumerate() {
-            let begin = k * GROUP;
-            for l in 0..GROUP {
-                let at = l.min(rows - 1) * warps + begin;
-                let range = at..at + square.len();
-                let low = &low[range.clone()];
-                match high {
-                    None => square.iter_mut().zip(low).for_each(|(lane, &x)| lane[l] = x),
-                    Some(high) => {
-                        let (high, two) = (&high[range.clone()], &two[range]);
-                        for (i, lane) in square.iter_mut().enumerate() {
-                            lane[l] = select(two[i], low[i], high[i]);
-                        }
-                    }
-                }
-            }
+        let Self { lanes, low, high, turned } = self;
+        for (k, lanes) in lanes.chunks_mut(LANES).enumerate() {
+            let eight = match high {
+                None => turned.read(k, lanes.len(), [low], |_, [low]| low),
+                Some(high) => turned.read(k, lanes.len(), [low, high], |two, [low, high]| select(two, low, high)),
+            };
+            weave(lanes, &eight);
         }
     }
 }
@@ -611,37 +594,70 @@ struct Scatter<'a> {
     lanes: &'a [Lane],
     low: &'a mut [f64],
     high: Option<&'a mut [f64]>,
-    two: &'a [u64],
-    warps: usize,
+    turned: Turned<'a>,
 }
 
 impl Work for Scatter<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { lanes, low, mut high, two, warps } = self;
-        let rows = low.len() / warps;
-        for (k, square) in lanes.chunks(GROUP).enumerate() {
-            let begin = k * GROUP;
-            for l in 0..rows {
-                let at = l * warps + begin;
-                let range = at..at + square.len();
-                let low = &mut low[range.clone()];
-                match &mut high {
-                    None => {
-                        let two = &two[range];
-                        for (i, lane) in square.iter().enumerate() {
-                            low[i] = select(two[i], lane[l], low[i]);
-                        }
-                    }
-                    Some(high) => {
-                        let (high, two) = (&mut high[range.clone()], &two[range]);
-                        for (i, lane) in square.iter().enumerate() {
-                            low[i] = select(two[i], lane[l], low[i]);
-                            high[i] = select(two[i], high[i], lane[l]);
-                        }
-                    }
+        let Self { lanes, low, mut high, turned } = self;
+        let mut eight = [[0.0; LANES]; GROUP];
+        for (k, lanes) in lanes.chunks(LANES).enumerate() {
+            unravel(lanes, &mut eight);
+            turned.write(k, lanes.len(), &eight, Some(low), high.as_deref_mut());
+        }
+    }
+}
+
+/// Adds to what moves wefts, along one axis: where both yarns are one particle what moves warps, elsewhere what all else than tensions has moved the weft's by.
+struct AddBoth<'a> {
+    lanes: &'a mut [Lane],
+    low: &'a [f64],
+    /// Where the weft's particles have gone, and from where; nothing if no crossing has two.
+    high: Option<[&'a [f64]; 2]>,
+    turned: Turned<'a>,
+}
+
+impl Work for AddBoth<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { lanes, low, high, turned } = self;
+        let mut more = [[0.0; GROUP]; LANES];
+        for (k, lanes) in lanes.chunks_mut(LANES).enumerate() {
+            let count = lanes.len();
+            let eight = match high {
+                None => turned.read(k, count, [low], |_, [low]| low),
+                Some([to, from]) => {
+                    turned.read(k, count, [low, to, from], |two, [low, to, from]| select(two, low, to - from))
                 }
+            };
+            weave(&mut more[..count], &eight);
+            for (lane, more) in lanes.iter_mut().zip(&more) {
+                (0..GROUP).for_each(|l| lane[l] += more[l]);
             }
+        }
+    }
+}
+
+/// Particles of wefts that are none of warps go where tensions move them, along one axis.
+struct GoAlone<'a> {
+    x: &'a [Lane],
+    d: &'a [Lane],
+    high: &'a mut [f64],
+    turned: Turned<'a>,
+}
+
+impl Work for GoAlone<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { x, d, high, turned } = self;
+        let (mut to, mut eight) = ([[0.0; GROUP]; LANES], [[0.0; LANES]; GROUP]);
+        for (k, (x, d)) in x.chunks(LANES).zip(d.chunks(LANES)).enumerate() {
+            for (to, (x, d)) in to.iter_mut().zip(x.iter().zip(d)) {
+                *to = std::array::from_fn(|l| x[l] + d[l]);
+            }
+            unravel(&to[..x.len()], &mut eight);
+            turned.write(k, x.len(), &eight, None, Some(high));
         }
     }
 }
