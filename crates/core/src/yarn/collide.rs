@@ -31,7 +31,7 @@ use crate::contact::ccd;
 use crate::contact::tree::{Swept, Tree};
 use crate::math::Vec3;
 use crate::parallel;
-use glam::Vec3A;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Two segments that may touch.
@@ -196,13 +196,7 @@ impl Woven {
         };
         let boxed = |unit: u32| match (unit as usize).checked_sub(singles) {
             None => near.boxes[near.free[unit as usize] as usize],
-            Some(tile) => {
-                let none = (Vec3A::splat(f32::INFINITY), Vec3A::splat(f32::NEG_INFINITY));
-                let ends = near.tile(tile).iter().flat_map(|&id| corners(id));
-                let (x, u) =
-                    ends.fold((none, none), |(x, u), (y, v)| ((x.0.min(y), x.1.max(y)), (u.0.min(v), u.1.max(v))));
-                Swept::of([(x.0, u.0), (x.1, u.1)])
-            }
+            Some(tile) => near.tile(tile).iter().fold(Swept::NONE, |all, &id| all.with(&near.boxes[id as usize])),
         };
         if !near.built {
             let middle = |unit: usize| {
@@ -248,7 +242,12 @@ impl Woven {
         tree.pairs(reach, |_, _| false, take, &mut lists);
         let mut pairs: Vec<Pair> = Vec::with_capacity(self.pairs.len());
         lists.iter().for_each(|list| pairs.extend_from_slice(list));
-        pairs.sort_unstable_by_key(|pair| pair.key);
+        // No two are of the same segments, so there is one order.
+        if rayon::current_num_threads() == 1 {
+            pairs.sort_unstable_by_key(|pair| pair.key);
+        } else {
+            pairs.par_sort_unstable_by_key(|pair| pair.key);
+        }
         // What is on the wrong side of each other still knows where it belongs, for a while: what doesn't come free tears at everything around.
         let mut old = self.pairs.iter().peekable();
         for pair in &mut pairs {
@@ -488,8 +487,9 @@ impl Woven {
         }
         let thickness = self.spec.thickness;
         let (key, ends) = ([one, other], [a.ends[0], a.ends[1], b.ends[0], b.ends[1]]);
-        let from = ends.map(|p| self.at.get(p as usize));
-        let way = ends.map(|p| way(p as usize));
+        let [i, j, k, l] = [ends[0] as usize, ends[1] as usize, ends[2] as usize, ends[3] as usize];
+        let from = [self.at.get(i), self.at.get(j), self.at.get(k), self.at.get(l)];
+        let way = [way(i), way(j), way(k), way(l)];
         // They can't meet if no two ends come nearer to each other by as much.
         let nearer = |(i, j): (usize, usize)| (way[i] - way[j]).length_squared();
         let most = [(0, 2), (0, 3), (1, 2), (1, 3)].into_iter().map(nearer).fold(0.0, f64::max).sqrt();
@@ -501,10 +501,10 @@ impl Woven {
             if length - most > 2.0 * thickness {
                 return false;
             }
-            let to = [0, 1, 2, 3].map(|k| from[k] + way[k]);
+            let to = [from[0] + way[0], from[1] + way[1], from[2] + way[2], from[3] + way[3]];
             // Nor if they stay so far apart along the line between them: all ends do, in a straight line from where they are to where they go.
             let apart = |x: &ccd::Corners| {
-                let along = x.map(|x| x.dot(between));
+                let along = [x[0].dot(between), x[1].dot(between), x[2].dot(between), x[3].dot(between)];
                 along[0].min(along[1]) - along[2].max(along[3]) > 2.0 * thickness * length
             };
             if apart(&from) && apart(&to) {

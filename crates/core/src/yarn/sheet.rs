@@ -126,8 +126,8 @@ struct Part<'a> {
     v: [Rows<'a>; 2],
 }
 
-/// Crossings below which other threads aren't asked: a substep takes some hundred microseconds then, and asking them six times ten each.
-const FEW: usize = 8192;
+/// Crossings below which other threads aren't asked: a substep takes about a hundred microseconds then, and asking them five times ten.
+const FEW: usize = 1024;
 
 /// [`parallel::for_each_part`], but alone if there are few crossings.
 fn for_each_part<T: Send>(parts: Vec<T>, crossings: usize, work: impl Fn(T) + Sync + Send) {
@@ -357,14 +357,18 @@ impl Woven {
         parallel::for_each(&mut tables.gust, |p, gust| *gust = spec.wind.gust_factor(time, at.get(p), direction));
     }
 
-    /// Velocities from where particles have come, at the end of a step.
+    /// At the end of a step: velocities from where particles have come in its last substep, and how far they went in all of it.
     pub(super) fn velocities(&mut self, h: f64) {
         let per_h = 1.0 / h;
         let (half, warps) = (self.kind.len(), self.spec.warps);
-        let Self { at, v, tables, .. } = self;
+        let Self { at, v, tables, gone, .. } = self;
         let Tables { before, keep, doubled, .. } = &*tables;
-        for_each_part(parts(at, v, warps), half, |Part { group, x, v }| {
-            for (grid, (x, v)) in x.into_iter().zip(v).enumerate() {
+        let rows = parts(at, v, warps).into_iter().zip(gone.halves(half, GROUP * warps)).collect();
+        for_each_part(rows, half, |(Part { group, x, v }, gone)| {
+            for (grid, ((x, v), gone)) in x.into_iter().zip(v).zip(gone).enumerate() {
+                for axis in 0..3 {
+                    lanes::run(Gone { gone: gone[axis], x: x[axis] });
+                }
                 for (k, row) in (group * GROUP..(group + 1) * GROUP).take(x[0].len() / warps).enumerate() {
                     let (here, all) = (k * warps..(k + 1) * warps, grid * half + row * warps);
                     if grid == 1 && !doubled[row] {
@@ -372,17 +376,30 @@ impl Woven {
                     }
                     for axis in 0..3 {
                         let (from, keep) = (&before.0[axis][all..all + warps], &keep[all..all + warps]);
-                        lanes::run(Come {
-                            v: &mut v[axis][here.clone()],
-                            x: &x[axis][here.clone()],
-                            from,
-                            keep,
-                            per_h,
-                        });
+                        let (v, x) = (&mut v[axis][here.clone()], &x[axis][here.clone()]);
+                        lanes::run(Come { v, x, from, keep, per_h });
                     }
                 }
             }
         });
+    }
+}
+
+/// How far particles went along one axis; before, where they were.
+struct Gone<'a> {
+    gone: &'a mut [f64],
+    x: &'a [f64],
+}
+
+impl Work for Gone<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { gone, x } = self;
+        let count = gone.len();
+        let x = &x[..count];
+        for i in 0..count {
+            gone[i] = x[i] - gone[i];
+        }
     }
 }
 

@@ -157,7 +157,7 @@ pub(super) fn flow(slides: &mut [Slide], block: &mut Block, Flow { spacing, leas
     for i in 0..slides.len() {
         let slide = &slides[i];
         let lane = slide.yarn as usize % GROUP;
-        let pulls = [0, 1].map(|side| slide.pull(block, lane, side));
+        let pulls = [slide.pull(block, lane, 0), slide.pull(block, lane, 1)];
         if slide.out || (pulls[1] - pulls[0]).abs() <= slide.stick {
             continue;
         }

@@ -8,6 +8,7 @@ use super::meet::Solid;
 use super::points::Points;
 use super::slide::Slide;
 use super::state::{Family, Kind, Woven};
+use crate::parallel;
 
 /// What a step works with.
 #[derive(Clone, Debug, Default)]
@@ -164,11 +165,13 @@ impl Woven {
 
     fn follow_blocks(&self, t: &mut Tables, h: f64) {
         let Tables { w, warps, wefts, .. } = t;
+        let w = &*w;
         for (family, blocks) in [(Family::Warp, warps), (Family::Weft, wefts)] {
             let (nodes, yarns) = (self.line(family).0, self.yarns(family));
             blocks.resize_with(yarns.div_ceil(GROUP), || Block::new(nodes));
             let springs = self.springs(family);
-            for (g, block) in blocks.iter_mut().enumerate() {
+            parallel::for_each_chunk(blocks, 1, |g, block| {
+                let block = &mut block[0];
                 for l in 0..GROUP {
                     let yarn = (g * GROUP + l).min(yarns - 1);
                     for s in 0..nodes {
@@ -191,7 +194,7 @@ impl Woven {
                         block.soft[s][l] = springs.rest[c] / (k * self.spec.spacing * h * h);
                     }
                 }
-            }
+            });
         }
     }
 }
