@@ -157,11 +157,11 @@ impl Woven {
         } else if self.tables.fresh {
             // Particles may be others.
             let mut pairs = std::mem::take(&mut self.pairs);
-            pairs.retain_mut(|pair| {
-                let [a, b] = pair.key.map(|id| self.segment(id));
+            parallel::for_each(&mut pairs, |_, pair| {
+                let (a, b) = (self.segment(pair.key[0]), self.segment(pair.key[1]));
                 pair.ends = [a.ends[0], a.ends[1], b.ends[0], b.ends[1]];
-                self.is_live(pair.key[0]) && self.is_live(pair.key[1])
             });
+            pairs.retain(|pair| self.is_live(pair.key[0]) && self.is_live(pair.key[1]));
             self.pairs = pairs;
         }
         self.list_freed();
@@ -171,17 +171,23 @@ impl Woven {
     fn list_pairs(&mut self, near: &mut Near) {
         self.list_units(near);
         let origin = self.at.get(0);
-        let mut largest = 0.0_f64;
         let steps = self.steps_ahead(near);
         self.list_until = self.step + steps as u64;
         self.freed.clear();
         near.steps = steps;
-        near.way.resize(self.gone.len(), Vec3::ZERO);
-        parallel::for_each(&mut near.way, |p, way| *way = self.ahead(p, steps));
-        let there = (0..near.way.len()).filter(|&p| p < self.kind.len() || !self.kind[p - self.kind.len()].is_one());
-        for p in there {
-            largest = largest.max(((self.at.get(p) - origin).abs() + near.way[p].abs()).max_element());
-        }
+        let particles = self.gone.len();
+        near.way.resize(particles, Vec3::ZERO);
+        let mut largest = vec![0.0_f64; particles.div_ceil(parallel::CHUNK)];
+        parallel::for_each_domain(&mut near.way, parallel::CHUNK, &mut largest, |first, ways, largest| {
+            for (p, way) in (first..).zip(ways) {
+                *way = self.ahead(p, steps);
+                // The weft's place is unused where both yarns are one particle.
+                if p < self.kind.len() || !self.kind[p - self.kind.len()].is_one() {
+                    *largest = largest.max(((self.at.get(p) - origin).abs() + way.abs()).max_element());
+                }
+            }
+        });
+        let largest = largest.into_iter().fold(0.0, f64::max);
         near.boxes.resize(near.segments.len(), Swept::NONE);
         let Near { boxes, segments, way, .. } = &mut *near;
         parallel::for_each(boxes, |id, of| {
@@ -402,8 +408,8 @@ impl Woven {
         }
         let same = before == near.free && whole == near.whole;
         if std::mem::take(&mut near.stale) {
-            near.segments.clear();
-            near.segments.extend((0..2 * count as u32).map(|id| self.segment(id)));
+            near.segments.resize(2 * count, Segment::default());
+            parallel::for_each(&mut near.segments, |id, segment| *segment = self.segment(id as u32));
         }
         near.built &= same;
     }

@@ -39,7 +39,8 @@ struct Move<'a, 'b> {
     at: [&'a [f64]; 3],
     /// Where they were when the last substep began; then where they go.
     to: &'a mut Rows<'b>,
-    v: &'a mut Rows<'b>,
+    /// Velocities when the step began, and those of what is held; the end of the step brings others.
+    v: [&'a [f64]; 3],
     /// Where inertia alone takes them.
     guess: &'a mut Rows<'b>,
     w: &'a [f64],
@@ -56,29 +57,25 @@ impl Work for Move<'_, '_> {
         let (keep, gust) = (&keep[..count], &gust[..count]);
         let [a0, a1, a2] = at.map(|column| &column[..count]);
         let [x0, x1, x2] = to.each_mut().map(|column| &mut column[..count]);
-        let [v0, v1, v2] = v.each_mut().map(|column| &mut column[..count]);
+        let [v0, v1, v2] = v.map(|column| &column[..count]);
         let [g0, g1, g2] = guess.each_mut().map(|column| &mut column[..count]);
-        if let Some(per_h) = come {
-            for (a, x, v) in [(a0, &x0, &mut *v0), (a1, &x1, v1), (a2, &x2, v2)] {
-                for i in 0..count {
-                    // What is held has its velocity from what holds it.
-                    v[i] = if w[i] > 0.0 { (a[i] - x[i]) * per_h * keep[i] } else { v[i] };
-                }
-            }
-        }
+        let (comes, per_h) = (come.is_some(), come.unwrap_or(0.0));
         for i in 0..count {
-            let g = gust[i];
+            let free = w[i] > 0.0;
             let mut v = [v0[i], v1[i], v2[i]];
+            // What is held has its velocity from what holds it.
+            let come = [a0[i] - x0[i], a1[i] - x1[i], a2[i] - x2[i]].map(|way| way * per_h * keep[i]);
+            v = if comes & free { come } else { v };
+            let g = gust[i];
             (g0[i], g1[i], g2[i]) = (a0[i] + h * v[0], a1[i] + h * v[1], a2[i] + h * v[2]);
             let u = [wind.x * g - v[0], wind.y * g - v[1], wind.z * g - v[2]];
             let speed = (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]).sqrt();
             // Never more than the speed itself, however fast.
             let part = drag * h * speed / (1.0 + drag * h * speed);
-            let free = if w[i] > 0.0 { 1.0 } else { 0.0 };
+            let free = if free { 1.0 } else { 0.0 };
             v[0] += free * (fall.x + part * u[0]);
             v[1] += free * (fall.y + part * u[1]);
             v[2] += free * (fall.z + part * u[2]);
-            (v0[i], v1[i], v2[i]) = (v[0], v[1], v[2]);
             (x0[i], x1[i], x2[i]) = (a0[i] + h * v[0], a1[i] + h * v[1], a2[i] + h * v[2]);
         }
     }
@@ -199,9 +196,8 @@ impl Woven {
         let come = (!first_substep).then_some(1.0 / h);
         let Tables { w, keep, doubled, gust, .. } = &*tables;
         let diagonals = tables.diagonals(spec, h);
-        let from = &*at;
-        let rows = parts(&mut to, v, warps).into_iter().zip(guess.halves(half, GROUP * warps)).collect();
-        for_each_part(rows, half, |(Part { group, x: mut to, mut v }, mut guess)| {
+        let (from, v) = (&*at, &*v);
+        for_each_part(parts(&mut to, &mut guess, warps), half, |Part { group, x: mut to, v: mut guess }| {
             let first = group * GROUP;
             let rows = to[0][0].len() / warps;
             for grid in 0..2 {
@@ -212,7 +208,8 @@ impl Woven {
                 }
                 let at = from.0.each_ref().map(|p| &p[range.clone()]);
                 let (w, keep, gust) = (&w[range.clone()], &keep[range.clone()], &gust[range]);
-                let (to, v, guess) = (&mut to[grid], &mut v[grid], &mut guess[grid]);
+                let v = v.0.each_ref().map(|p| &p[begin..begin + rows * warps]);
+                let (to, guess) = (&mut to[grid], &mut guess[grid]);
                 lanes::run(Move { air, come, at, to, v, guess, w, keep, gust });
             }
             if let Some(diagonals) = diagonals {
