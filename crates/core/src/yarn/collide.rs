@@ -22,9 +22,9 @@
 //!
 //! At the end of a step pairs that are on the wrong side of each other are gone over again, up to [`ROUNDS`] times.
 //!
-//! Not compared: segments of one yarn that are near along it, segments around a crossing that still holds, tiles that touch.
+//! Not compared: segments of one yarn that are near along it, segments around a crossing that still holds, tiles that touch and are flat together.
 //! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: inclusion search instead of the roots of a cubic; whole cloth too. Limits: pairs that meet only by
-//! what pushes them within a step are seen at its end; the tip of a yarn can go through between the yarns of whole cloth; folds sharper than two tiles aren't seen.
+//! what pushes them within a step are seen at its end; the tip of a yarn can go through between the yarns of whole cloth.
 
 use super::state::{Family, Kind, Woven};
 use crate::contact::ccd;
@@ -61,6 +61,32 @@ struct Segment {
     ends: [u32; 2],
 }
 
+/// Some crossings of whole cloth.
+#[derive(Clone, Copy)]
+struct Tile {
+    /// Column and row.
+    place: [u32; 2],
+    /// Where its segments end.
+    end: u32,
+    /// Mean normal (unit), and the least cosine of a crossing's with it.
+    normal: Vec3,
+    flat: f64,
+}
+
+impl Tile {
+    /// True if tiles that touch are so flat together that they can't meet: no two normals are a right angle apart.
+    fn lies_with(&self, other: &Self) -> bool {
+        self.flat > FLAT && other.flat > FLAT && self.normal.dot(other.normal) > FLAT_TOGETHER
+    }
+}
+
+/// Least cosine within a flat tile and between two: 26°, 37° and 26° are a right angle.
+const FLAT: f64 = 0.9;
+const FLAT_TOGETHER: f64 = 0.8;
+
+/// Least cosine within a tile that doesn't meet itself.
+const FOLDED: f64 = 0.5;
+
 /// What may be near each other, and the tree over it.
 #[derive(Default)]
 pub(super) struct Near {
@@ -70,8 +96,8 @@ pub(super) struct Near {
     free: Vec<u32>,
     /// Segments of the rest, tile by tile.
     whole: Vec<u32>,
-    /// Tiles: column, row and where their segments end.
-    tiles: Vec<([u32; 2], u32)>,
+    /// Tiles of the rest.
+    tiles: Vec<Tile>,
     /// How many steps the list is for, and how far particles go in them [m].
     steps: f64,
     way: Vec<Vec3>,
@@ -139,8 +165,8 @@ const MOST_RESTS: f64 = 12.0;
 
 impl Near {
     fn tile(&self, t: usize) -> &[u32] {
-        let begin = if t == 0 { 0 } else { self.tiles[t - 1].1 };
-        &self.whole[begin as usize..self.tiles[t].1 as usize]
+        let begin = if t == 0 { 0 } else { self.tiles[t - 1].end };
+        &self.whole[begin as usize..self.tiles[t].end as usize]
     }
 }
 
@@ -227,8 +253,9 @@ impl Woven {
                     }
                 }
                 (Some(a), Some(b)) => {
-                    let ([p, q], [r, s]) = (near.tiles[a].0, near.tiles[b].0);
-                    if p.abs_diff(r) <= 1 && q.abs_diff(s) <= 1 {
+                    let ([p, q], [r, s]) = (near.tiles[a].place, near.tiles[b].place);
+                    let touch = p.abs_diff(r) <= 1 && q.abs_diff(s) <= 1;
+                    if touch && near.tiles[a].lies_with(&near.tiles[b]) {
                         return;
                     }
                     for &id in near.tile(a) {
@@ -248,6 +275,12 @@ impl Woven {
         tree.pairs(reach, |_, _| false, take, &mut lists);
         let mut pairs: Vec<Pair> = Vec::with_capacity(self.pairs.len());
         lists.iter().for_each(|list| pairs.extend_from_slice(list));
+        for tile in (0..near.tiles.len()).filter(|&t| near.tiles[t].flat < FOLDED) {
+            let ids = near.tile(tile);
+            for (k, &id) in ids.iter().enumerate() {
+                pairs.extend(ids[k + 1..].iter().filter_map(|&other| self.listed(near, id, other)));
+            }
+        }
         // No two are of the same segments, so there is one order.
         if rayon::current_num_threads() == 1 {
             pairs.sort_unstable_by_key(|pair| pair.key);
@@ -401,8 +434,15 @@ impl Woven {
                     }
                 }
                 let end = near.whole.len() as u32;
-                if end > near.tiles.last().map_or(0, |tile| tile.1) {
-                    near.tiles.push(([(column / TILE) as u32, (row / TILE) as u32], end));
+                if end > near.tiles.last().map_or(0, |tile| tile.end) {
+                    let rows = row..(row + TILE).min(wefts);
+                    let normals = || {
+                        rows.clone()
+                            .flat_map(|j| &self.normal[j * warps + column..j * warps + (column + TILE).min(warps)])
+                    };
+                    let normal = normals().sum::<Vec3>().normalize_or_zero();
+                    let flat = normals().fold(1.0, |least: f64, n| least.min(n.dot(normal)));
+                    near.tiles.push(Tile { place: [(column / TILE) as u32, (row / TILE) as u32], end, normal, flat });
                 }
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! Rows of crossings are divided into groups of eight wefts; a group writes its own rows only, so threads change nothing.
 //! Shear springs join the diagonals of cells and push only (rest √2 spacings): compliant constraints like the others, λ = C/(w + w + 1/(k h²)), in four
-//! turns (rising and falling ones, between even and odd rows), in each of which no two share a particle. Air drags every particle by
+//! turns (rising and falling ones, between even and odd rows), in each of which no two share a particle. Neighbouring yarns have a width, so cells can't be sheared shut: no diagonal is ever shorter than `packing`, and at a crossing
+//! that holds, beside a tear, the next particles along both of its yarns come no nearer to each other either (as the yarns are shorter there, by as much less). Else the yarns would turn through each other. Air drags every particle by
 //! a |u| u, u = wind − v; the wind is that of sheets ([`crate::wind`]), with gusts at every particle's place, once per step.
 //!
 //! Source: Metaaphanon 2009 §3.2 (springs), §4 (steps 1–5).
@@ -91,12 +92,14 @@ struct Shear<'a> {
     /// 1/(k h²) [1/kg].
     soft: f64,
     rest: f64,
+    /// Shortest that a diagonal can be [m].
+    lock: f64,
 }
 
 impl Work for Shear<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { low, high, w, live, soft, rest } = self;
+        let Self { low, high, w, live, soft, rest, lock } = self;
         let count = live.len();
         let ([a0, a1, a2], [b0, b1, b2]) = (low, high);
         let (a0, a1, a2) = (&mut a0[..count], &mut a1[..count], &mut a2[..count]);
@@ -105,7 +108,9 @@ impl Work for Shear<'_> {
         for i in 0..count {
             let d = [b0[i] - a0[i], b1[i] - a1[i], b2[i] - a2[i]];
             let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
-            let by = live[i] * (length - rest).min(0.0) / ((wa[i] + wb[i] + soft) * (length + f64::MIN_POSITIVE));
+            let (both, over) = (wa[i] + wb[i], live[i] / (length + f64::MIN_POSITIVE));
+            // Where both are held there is nothing to move, but something to divide by.
+            let by = ((length - rest).min(0.0) / (both + soft) + (length - lock).min(0.0) / both.max(1.0)) * over;
             a0[i] += wa[i] * by * d[0];
             a1[i] += wa[i] * by * d[1];
             a2[i] += wa[i] * by * d[2];
@@ -151,11 +156,12 @@ struct Diagonals<'a> {
     warps: usize,
     soft: f64,
     rest: f64,
+    lock: f64,
 }
 
 impl Diagonals<'_> {
     fn push(self, rows: &mut Rows<'_>, first: usize) {
-        let Self { w, rising, falling, warps, soft, rest } = self;
+        let Self { w, rising, falling, warps, soft, rest, lock } = self;
         let cells = warps - 1;
         for pair in 0..rows[0].len() / (2 * warps) {
             let c = first + 2 * pair * warps;
@@ -164,7 +170,7 @@ impl Diagonals<'_> {
                 let low = [&mut x.0[a..], &mut y.0[a..], &mut z.0[a..]];
                 let high = [&mut x.1[b..], &mut y.1[b..], &mut z.1[b..]];
                 let w = [&w[c + a..c + a + cells], &w[c + warps + b..c + warps + b + cells]];
-                lanes::run(Shear { low, high, w, live: &live[c..c + cells], soft, rest });
+                lanes::run(Shear { low, high, w, live: &live[c..c + cells], soft, rest, lock });
             }
         }
     }
@@ -175,7 +181,8 @@ impl Tables {
     fn diagonals(&self, spec: &Spec, h: f64) -> Option<Diagonals<'_>> {
         let Self { w, rising, falling, .. } = self;
         let (soft, rest) = (1.0 / (spec.shear * h * h), std::f64::consts::SQRT_2 * spec.spacing);
-        (spec.shear > 0.0).then_some(Diagonals { w, rising, falling, warps: spec.warps, soft, rest })
+        let lock = spec.packing * spec.spacing;
+        (spec.shear > 0.0).then_some(Diagonals { w, rising, falling, warps: spec.warps, soft, rest, lock })
     }
 }
 
@@ -248,7 +255,7 @@ impl Woven {
             self.tables.warps = blocks;
             return;
         };
-        let Tables { w, shears, .. } = &self.tables;
+        let Tables { w, shears, locks, .. } = &self.tables;
         // Diagonals with doubled ends: each of the two with half the stiffness.
         for &[a, b] in shears {
             let (a, b) = (a as usize, b as usize);
@@ -256,6 +263,17 @@ impl Woven {
             let length = d.length();
             if length < rest && length > 0.0 {
                 let by = d * ((length - rest) / ((w[a] + w[b] + 2.0 * soft) * length));
+                self.at.add(a, by * w[a]);
+                self.at.add(b, -by * w[b]);
+            }
+        }
+        // And corners of torn cells.
+        for &([a, b], lock) in locks {
+            let (a, b) = (a as usize, b as usize);
+            let d = self.at.get(b) - self.at.get(a);
+            let (length, both) = (d.length(), w[a] + w[b]);
+            if length < lock && length > 0.0 && both > 0.0 {
+                let by = d * ((length - lock) / (both * length));
                 self.at.add(a, by * w[a]);
                 self.at.add(b, -by * w[b]);
             }

@@ -37,6 +37,8 @@ pub(super) struct Tables {
     pub falling: Vec<f64>,
     /// Other diagonals, doubled: two particles each.
     pub shears: Vec<[u32; 2]>,
+    /// Corners of torn cells at crossings that hold: the next particles along both yarns, and how near to each other they can be [m].
+    pub locks: Vec<([u32; 2], f64)>,
     /// By rows: whether any crossing has two particles.
     pub doubled: Vec<bool>,
     /// Yarns at crossings that they slide through: of warps and of wefts, in groups.
@@ -133,6 +135,7 @@ impl Woven {
             diagonals.resize(count, 0.0);
         }
         t.shears.clear();
+        t.locks.clear();
         t.in_place.clear();
         t.in_place.extend((0..count).map(|c| self.in_place(c)));
         let one = |c: usize| self.kind[c].is_one();
@@ -150,6 +153,17 @@ impl Woven {
                     && self.live(Family::Warp, c)
                     && self.live(Family::Warp, c + 1);
                 if !(sides && corners.iter().all(|&c| t.in_place[c])) {
+                    // Each corner: the crossing, the next along its warp and along its weft, and the springs to them.
+                    let [a, b, d, e] = corners;
+                    for (at, [warp, weft], [on_warp, on_weft]) in
+                        [(a, [d, b], [a, a]), (b, [e, a], [b, a]), (d, [a, e], [a, d]), (e, [b, d], [b, d])]
+                    {
+                        if one(at) && self.live(Family::Warp, on_warp) && self.live(Family::Weft, on_weft) {
+                            let ends = [self.particle(Family::Warp, warp), self.particle(Family::Weft, weft)];
+                            let rest = self.warp.rest[on_warp].min(self.weft.rest[on_weft]).min(self.spec.spacing);
+                            t.locks.push((ends.map(|p| p as u32), self.spec.packing * rest));
+                        }
+                    }
                     continue;
                 }
                 for ([a, b], diagonals) in [([c, c + warps + 1], &mut t.rising), ([c + 1, c + warps], &mut t.falling)] {
