@@ -74,18 +74,18 @@ struct Tile {
 }
 
 impl Tile {
-    /// True if tiles that touch are so flat together that they can't meet: no two normals are a right angle apart.
+    /// True if tiles that touch are so flat together that they can't meet: a sheet has to turn by more than half a circle to come back to itself.
     fn lies_with(&self, other: &Self) -> bool {
         self.flat > FLAT && other.flat > FLAT && self.normal.dot(other.normal) > FLAT_TOGETHER
     }
 }
 
-/// Least cosine within a flat tile and between two: 26°, 37° and 26° are a right angle.
-const FLAT: f64 = 0.9;
-const FLAT_TOGETHER: f64 = 0.8;
+/// Least cosine within a flat tile and between two: 41°, 60° and 41° are less than half a circle by 38°.
+const FLAT: f64 = 0.75;
+const FLAT_TOGETHER: f64 = 0.5;
 
 /// Least cosine within a tile that doesn't meet itself.
-const FOLDED: f64 = 0.5;
+const FOLDED: f64 = 0.3;
 
 /// What may be near each other, and the tree over it.
 #[derive(Default)]
@@ -642,8 +642,57 @@ fn nearest(x: &[Vec3; 4]) -> (Vec3, f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cloth::Placement;
     use crate::contact::distance;
     use crate::math::hash_unit;
+    use crate::yarn::Spec;
+
+    fn keys(cloth: &Woven) -> Vec<[u32; 2]> {
+        cloth.pairs.iter().map(|pair| pair.key).collect()
+    }
+
+    #[test]
+    fn what_comes_free_is_listed_as_if_all_were() {
+        let mut cloth = Woven::new(Spec::muslin(14, 12), Placement::default()).unwrap();
+        cloth.follow(1e-3);
+        cloth.find_pairs();
+        assert!(cloth.pairs.is_empty() && cloth.list_until > cloth.step);
+        for c in [cloth.crossing(5, 5), cloth.crossing(6, 5), cloth.crossing(13, 0)] {
+            cloth.split(&[c], Kind::Disconnected);
+            cloth.free_around(c);
+            cloth.follow(1e-3);
+            cloth.find_pairs();
+        }
+        let mut anew = cloth.clone();
+        anew.list_until = 0;
+        anew.follow(1e-3);
+        anew.find_pairs();
+        // Both warp segments and both weft segments at each, T apart; one of each at the corner.
+        assert_eq!(keys(&cloth).len(), 4 + 4 + 1);
+        assert_eq!(keys(&cloth), keys(&anew));
+    }
+
+    #[test]
+    fn sharp_folds_meet_themselves() {
+        // Between the rows of a tile, and where two tiles touch.
+        for fold in [6, 8] {
+            let mut cloth = Woven::new(Spec::muslin(8, 16), Placement::default()).unwrap();
+            for c in 8 * fold..cloth.crossings() {
+                let row = (c / 8) as f64;
+                let (y, z) = ((2 * fold) as f64 - 1.0 - row, cloth.spec.thickness);
+                cloth.at.set(c, Vec3::new(cloth.at.get(c).x, y * cloth.spec.spacing, z));
+                cloth.normal[c] = -cloth.normal[c];
+            }
+            cloth.follow(1e-3);
+            cloth.find_pairs();
+            let weft = |i: usize, j: usize| (cloth.crossings() + cloth.crossing(i, j)) as u32;
+            // The row next to the fold but one, and the one that lies on it.
+            for i in 0..7 {
+                let key = [weft(i, fold - 2), weft(i, fold + 1)];
+                assert!(keys(&cloth).contains(&key), "{fold}: {i}");
+            }
+        }
+    }
 
     #[test]
     fn nearest_points_are_those_of_the_careful_search() {

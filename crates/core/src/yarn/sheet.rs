@@ -108,9 +108,11 @@ impl Work for Shear<'_> {
         for i in 0..count {
             let d = [b0[i] - a0[i], b1[i] - a1[i], b2[i] - a2[i]];
             let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
-            let (both, over) = (wa[i] + wb[i], live[i] / (length + f64::MIN_POSITIVE));
+            let both = wa[i] + wb[i];
             // Where both are held there is nothing to move, but something to divide by.
-            let by = ((length - rest).min(0.0) / (both + soft) + (length - lock).min(0.0) / both.max(1.0)) * over;
+            let (weak, rigid) = (both + soft, both.max(1.0));
+            let short = (length - rest).min(0.0) * rigid + (length - lock).min(0.0) * weak;
+            let by = live[i] * short / (weak * rigid * (length + f64::MIN_POSITIVE));
             a0[i] += wa[i] * by * d[0];
             a1[i] += wa[i] * by * d[1];
             a2[i] += wa[i] * by * d[2];
@@ -691,5 +693,46 @@ impl Work for GoAlone<'_> {
             unravel(&to[..x.len()], &mut eight);
             turned.write(k, x.len(), &eight, None, Some(high));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::yarn::{Family, Kind};
+
+    #[test]
+    fn cells_cannot_be_sheared_shut() {
+        let mut spec = Spec::muslin(12, 10);
+        // Nothing but the width of yarns.
+        (spec.shear, spec.gravity, spec.air) = (1e-9, Vec3::ZERO, 0.0);
+        let lock = spec.packing * spec.spacing;
+        let mut cloth = Woven::new(spec, Placement::default()).unwrap();
+        // Torn in one place: a crossing that doesn't hold, beside cells without springs.
+        let torn = cloth.crossing(5, 5);
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Sliding);
+        cloth.split(&[torn], Kind::Disconnected);
+        for p in 0..cloth.at.len() {
+            let x = cloth.at.get(p);
+            cloth.at.set(p, Vec3::new(x.x + 0.99 * x.y, 0.14 * x.y, x.z));
+        }
+        let h = 4e-4;
+        cloth.follow(h);
+        // From a crossing to the next along its weft, and from there to the one beside it along its warp.
+        let shortest = |cloth: &Woven| {
+            let cells = (0..11).flat_map(|i| (0..9).map(move |j| (i, j)));
+            let corner = |(i, j)| {
+                let (weft, warp) = (cloth.crossing(i + 1, j), cloth.crossing(i, j + 1));
+                cloth.position(Family::Weft, weft).distance(cloth.position(Family::Warp, warp))
+            };
+            cells.filter(|&(i, j)| cloth.crossing(i, j) != torn).map(corner).fold(f64::INFINITY, f64::min)
+        };
+        assert!(shortest(&cloth) < 0.5 * lock);
+        for _ in 0..400 {
+            cloth.predict(h, true);
+            cloth.shear(h, None);
+        }
+        assert!(shortest(&cloth) > 0.99 * lock, "{} instead of {lock}", shortest(&cloth));
     }
 }
