@@ -447,7 +447,8 @@ impl Woven {
             }
         }
         let same = before == near.free && whole == near.whole;
-        if std::mem::take(&mut near.stale) {
+        // A copy begins with none.
+        if std::mem::take(&mut near.stale) || near.segments.len() != 2 * count {
             near.segments.resize(2 * count, Segment::default());
             parallel::for_each(&mut near.segments, |id, segment| *segment = self.segment(id as u32));
         }
