@@ -80,9 +80,9 @@ impl Tile {
     }
 }
 
-/// Least cosine within a flat tile and between two: 41°, 60° and 41° are less than half a circle by 38°.
-const FLAT: f64 = 0.75;
-const FLAT_TOGETHER: f64 = 0.5;
+/// Least cosine within a flat tile and between two. Tiles whose mean normals are less than a right angle apart may touch where both are bent the same way, but seldom do.
+const FLAT: f64 = 0.3;
+const FLAT_TOGETHER: f64 = 0.0;
 
 /// Least cosine within a tile that doesn't meet itself.
 const FOLDED: f64 = 0.3;
