@@ -133,7 +133,7 @@ impl Woven {
         let mut strained: Vec<(usize, usize, f64)> = all
             .filter(|&(c, (tension, strength))| !(*tension < far * strength || springs.stiffness[c] == 0.0))
             .map(|(c, (tension, strength))| (c, tension / strength))
-            .filter(|&(_, ratio)| !(ratio < self.spec.transition))
+            .filter(|&(_, ratio)| ratio >= self.spec.transition)
             .map(|(c, ratio)| (self.on_yarn(family, c).0, self.on_yarn(family, c).1, ratio))
             .collect();
         strained.sort_by_key(|&(yarn, s, _)| (yarn, s));
