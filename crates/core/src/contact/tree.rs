@@ -32,7 +32,8 @@ pub struct Swept {
 }
 
 impl Swept {
-    const NONE: Self = Self {
+    /// Bounds of nothing.
+    pub const NONE: Self = Self {
         low: Vec3A::splat(f32::INFINITY),
         high: Vec3A::splat(f32::NEG_INFINITY),
         least: Vec3A::splat(f32::INFINITY),
@@ -52,8 +53,9 @@ impl Swept {
         all
     }
 
+    /// Bounds of both.
     #[inline(always)]
-    fn with(self, other: &Self) -> Self {
+    pub fn with(self, other: &Self) -> Self {
         Self {
             low: self.low.min(other.low),
             high: self.high.max(other.high),

@@ -91,16 +91,11 @@ impl Woven {
         }
         let mut loosen = Vec::new();
         for family in Family::BOTH {
-            let (count, stride) = self.line(family);
-            for yarn in 0..self.yarns(family) {
+            let stride = self.line(family).1;
+            for along in self.strained(family).chunk_by(|a, b| a.0 == b.0) {
                 let mut worst: Option<(f64, usize)> = None;
-                for s in 0..count - 1 {
+                for &(yarn, s, ratio) in along {
                     let c = self.crossing_of(family, yarn, s);
-                    let springs = self.springs(family);
-                    let ratio = springs.tension[c] / springs.strength[c];
-                    if springs.stiffness[c] == 0.0 || ratio < self.spec.transition {
-                        continue;
-                    }
                     for end in [c, c + stride] {
                         if self.kind[end] == Kind::Welded || self.kind[end] == Kind::Connected {
                             loosen.push(end);
@@ -112,7 +107,7 @@ impl Woven {
                     }
                 }
                 if let Some((ratio, s)) = worst {
-                    self.cut(family, yarn, s, ratio, false);
+                    self.cut(family, along[0].0, s, ratio, false);
                 }
             }
         }
@@ -120,15 +115,29 @@ impl Woven {
         let slipped = self.slipped_out();
         let apart: Vec<usize> = self.released().into_iter().chain(slipped.iter().map(|&(c, _)| c)).collect();
         self.split(&apart, Kind::Disconnected);
-        if !apart.is_empty() {
-            // Yarns that have just parted may meet again at once.
-            self.list_until = 0;
-        }
+        // Yarns that have just parted may meet again at once.
+        apart.iter().for_each(|&c| self.free_around(c));
         for &(c, family) in &slipped {
             self.spread_end(family, c);
         }
         apart.iter().for_each(|&c| self.propagate(c, &mut loosen));
         self.split(&loosen, self.loosened());
+    }
+
+    /// Springs whose tension is above θ_trans of their breaking force: yarn, place along it, and tension over breaking force; along each yarn.
+    fn strained(&self, family: Family) -> Vec<(usize, usize, f64)> {
+        let springs = self.springs(family);
+        let all = springs.tension.iter().zip(&springs.strength).enumerate();
+        // Most are far below, which a product tells sooner than a quotient.
+        let far = 0.99 * self.spec.transition;
+        let mut strained: Vec<(usize, usize, f64)> = all
+            .filter(|&(c, (tension, strength))| !(*tension < far * strength || springs.stiffness[c] == 0.0))
+            .map(|(c, (tension, strength))| (c, tension / strength))
+            .filter(|&(_, ratio)| ratio >= self.spec.transition)
+            .map(|(c, ratio)| (self.on_yarn(family, c).0, self.on_yarn(family, c).1, ratio))
+            .collect();
+        strained.sort_by_key(|&(yarn, s, _)| (yarn, s));
+        strained
     }
 
     /// True if a spring is too near to a cut to break.
@@ -163,21 +172,22 @@ impl Woven {
     /// Crossings of whole cloth whose friction is overcome.
     fn find_overcome(&self, loosen: &mut Vec<usize>) {
         let Sliding::Friction { force } = self.spec.sliding else { return };
-        for c in 0..self.kind.len() {
-            if !matches!(self.kind[c], Kind::Welded | Kind::Connected) || self.held[c] != 0 {
-                continue;
-            }
-            let jump = |family: Family| {
-                let (count, stride) = self.line(family);
-                let along = self.on_yarn(family, c).1;
-                let tension = &self.springs(family).tension;
-                let after = if along + 1 < count { tension[c] } else { 0.0 };
-                let before = if along > 0 { tension[c - stride] } else { 0.0 };
-                (after.max(0.0) - before.max(0.0)).abs()
+        let (warps, wefts) = (self.spec.warps, self.spec.wefts);
+        for (i, j) in (0..wefts).flat_map(|j| (0..warps).map(move |i| (i, j))) {
+            let c = j * warps + i;
+            let jump = |tension: &[f64], before: Option<usize>, goes_on: bool| {
+                let after = if goes_on { tension[c] } else { 0.0 };
+                (after.max(0.0) - before.map_or(0.0, |c| tension[c]).max(0.0)).abs()
             };
-            let jump = jump(Family::Warp).max(jump(Family::Weft));
+            let warp = jump(&self.warp.tension, (j > 0).then(|| c - warps), j + 1 < wefts);
+            let weft = jump(&self.weft.tension, (i > 0).then(|| c - 1), i + 1 < warps);
+            let jump = warp.max(weft);
             // What one neighbour bends sticks with a quarter.
-            if jump > 0.25 * force && jump > self.friction(c) {
+            if jump > 0.25 * force
+                && matches!(self.kind[c], Kind::Welded | Kind::Connected)
+                && self.held[c] == 0
+                && jump > self.friction(c)
+            {
                 loosen.push(c);
             }
         }

@@ -17,19 +17,21 @@
 //!
 //! What may be near is found by the [tree](crate::contact::tree) of boxes that sheets use, which asks for the *relative* motion. Its leaves are segments of free yarns (those with
 //! a disconnected crossing, or one that has slipped by more than [`SLIPPED`]), one by one, and tiles of 4 × 4 crossings of the rest. The tree depends on what came before, but which
-//! pairs there are doesn't, and they are put in the order of their segments and kept with the state: so a resumed run agrees in every bit.
+//! pairs there are doesn't, and they are put in the order of their segments and kept with the state: so a resumed run agrees in every bit. What comes free between two lists is compared with all
+//! that is near, and its pairs are added.
 //!
 //! At the end of a step pairs that are on the wrong side of each other are gone over again, up to [`ROUNDS`] times.
 //!
-//! Not compared: segments of one yarn that are near along it, segments around a crossing that still holds, tiles that touch.
+//! Not compared: segments of one yarn that are near along it, segments around a crossing that still holds, tiles that touch and are flat together.
 //! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: inclusion search instead of the roots of a cubic; whole cloth too. Limits: pairs that meet only by
-//! what pushes them within a step are seen at its end; the tip of a yarn can go through between the yarns of whole cloth; folds sharper than two tiles aren't seen.
+//! what pushes them within a step are seen at its end; the tip of a yarn can go through between the yarns of whole cloth.
 
 use super::state::{Family, Kind, Woven};
 use crate::contact::ccd;
 use crate::contact::tree::{Swept, Tree};
 use crate::math::Vec3;
-use glam::Vec3A;
+use crate::parallel;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Two segments that may touch.
@@ -59,6 +61,32 @@ struct Segment {
     ends: [u32; 2],
 }
 
+/// Some crossings of whole cloth.
+#[derive(Clone, Copy)]
+struct Tile {
+    /// Column and row.
+    place: [u32; 2],
+    /// Where its segments end.
+    end: u32,
+    /// Mean normal (unit), and the least cosine of a crossing's with it.
+    normal: Vec3,
+    flat: f64,
+}
+
+impl Tile {
+    /// True if tiles that touch are so flat together that they can't meet: a sheet has to turn by more than half a circle to come back to itself.
+    fn lies_with(&self, other: &Self) -> bool {
+        self.flat > FLAT && other.flat > FLAT && self.normal.dot(other.normal) > FLAT_TOGETHER
+    }
+}
+
+/// Least cosine within a flat tile and between two. Tiles whose mean normals are less than a right angle apart may touch where both are bent the same way, but seldom do.
+const FLAT: f64 = 0.3;
+const FLAT_TOGETHER: f64 = 0.0;
+
+/// Least cosine within a tile that doesn't meet itself.
+const FOLDED: f64 = 0.3;
+
 /// What may be near each other, and the tree over it.
 #[derive(Default)]
 pub(super) struct Near {
@@ -68,8 +96,8 @@ pub(super) struct Near {
     free: Vec<u32>,
     /// Segments of the rest, tile by tile.
     whole: Vec<u32>,
-    /// Tiles: column, row and where their segments end.
-    tiles: Vec<([u32; 2], u32)>,
+    /// Tiles of the rest.
+    tiles: Vec<Tile>,
     /// How many steps the list is for, and how far particles go in them [m].
     steps: f64,
     way: Vec<Vec3>,
@@ -128,13 +156,17 @@ const MANY: usize = 24;
 /// Crossings along the side of a tile.
 const TILE: usize = 4;
 
+/// Tiles, and segments that have come free, that are work for one thread.
+const FEW_TILES: usize = 128;
+const FEW_FREED: usize = 4;
+
 /// Most looks that a pair rests.
 const MOST_RESTS: f64 = 12.0;
 
 impl Near {
     fn tile(&self, t: usize) -> &[u32] {
-        let begin = if t == 0 { 0 } else { self.tiles[t - 1].1 };
-        &self.whole[begin as usize..self.tiles[t].1 as usize]
+        let begin = if t == 0 { 0 } else { self.tiles[t - 1].end };
+        &self.whole[begin as usize..self.tiles[t].end as usize]
     }
 }
 
@@ -151,33 +183,43 @@ impl Woven {
         } else if self.tables.fresh {
             // Particles may be others.
             let mut pairs = std::mem::take(&mut self.pairs);
-            pairs.retain_mut(|pair| {
-                let [a, b] = pair.key.map(|id| self.segment(id));
+            parallel::for_each(&mut pairs, |_, pair| {
+                let (a, b) = (self.segment(pair.key[0]), self.segment(pair.key[1]));
                 pair.ends = [a.ends[0], a.ends[1], b.ends[0], b.ends[1]];
-                self.is_live(pair.key[0]) && self.is_live(pair.key[1])
             });
+            pairs.retain(|pair| self.is_live(pair.key[0]) && self.is_live(pair.key[1]));
             self.pairs = pairs;
         }
+        self.list_freed();
         self.tables.near = near;
     }
 
     fn list_pairs(&mut self, near: &mut Near) {
         self.list_units(near);
         let origin = self.at.get(0);
-        let mut largest = 0.0_f64;
         let steps = self.steps_ahead(near);
         self.list_until = self.step + steps as u64;
+        self.freed.clear();
         near.steps = steps;
-        let furthest = AHEAD * self.spec.spacing;
-        near.way.clear();
-        near.way.extend((0..self.gone.len()).map(|p| (self.gone.get(p) * steps).clamp_length_max(furthest)));
-        near.boxes.resize(near.segments.len(), Swept::of([(Vec3A::ZERO, Vec3A::ZERO)]));
-        for &id in near.free.iter().chain(&near.whole) {
-            let corners =
-                near.segments[id as usize].ends.map(|p| (self.at.get(p as usize) - origin, near.way[p as usize]));
-            largest = corners.iter().fold(largest, |most, (x, way)| most.max((x.abs() + way.abs()).max_element()));
-            near.boxes[id as usize] = Swept::of(corners.map(|(x, way)| (x.as_vec3a(), way.as_vec3a())));
-        }
+        let particles = self.gone.len();
+        near.way.resize(particles, Vec3::ZERO);
+        let mut largest = vec![0.0_f64; particles.div_ceil(parallel::CHUNK)];
+        parallel::for_each_domain(&mut near.way, parallel::CHUNK, &mut largest, |first, ways, largest| {
+            for (p, way) in (first..).zip(ways) {
+                *way = self.ahead(p, steps);
+                // The weft's place is unused where both yarns are one particle.
+                if p < self.kind.len() || !self.kind[p - self.kind.len()].is_one() {
+                    *largest = largest.max(((self.at.get(p) - origin).abs() + way.abs()).max_element());
+                }
+            }
+        });
+        let largest = largest.into_iter().fold(0.0, f64::max);
+        near.boxes.resize(near.segments.len(), Swept::NONE);
+        let Near { boxes, segments, way, .. } = &mut *near;
+        parallel::for_each(boxes, |id, of| {
+            let corner = |p: u32| ((self.at.get(p as usize) - origin).as_vec3a(), way[p as usize].as_vec3a());
+            *of = Swept::of(segments[id].ends.map(corner));
+        });
         let (singles, units) = (near.free.len(), near.free.len() + near.tiles.len());
         let (mut tree, mut lists) = (std::mem::take(&mut near.tree), std::mem::take(&mut near.lists));
         let corners = |id: u32| {
@@ -186,13 +228,7 @@ impl Woven {
         };
         let boxed = |unit: u32| match (unit as usize).checked_sub(singles) {
             None => near.boxes[near.free[unit as usize] as usize],
-            Some(tile) => {
-                let none = (Vec3A::splat(f32::INFINITY), Vec3A::splat(f32::NEG_INFINITY));
-                let ends = near.tile(tile).iter().flat_map(|&id| corners(id));
-                let (x, u) =
-                    ends.fold((none, none), |(x, u), (y, v)| ((x.0.min(y), x.1.max(y)), (u.0.min(v), u.1.max(v))));
-                Swept::of([(x.0, u.0), (x.1, u.1)])
-            }
+            Some(tile) => near.tile(tile).iter().fold(Swept::NONE, |all, &id| all.with(&near.boxes[id as usize])),
         };
         if !near.built {
             let middle = |unit: usize| {
@@ -207,18 +243,19 @@ impl Woven {
         let take = |f: u32, g: u32, f_box: &Swept, g_box: &Swept, list: &mut Vec<Pair>| {
             let (f, g) = (f as usize, g as usize);
             match (f.checked_sub(singles), g.checked_sub(singles)) {
-                (None, None) => list.extend(self.pair(near, near.free[f], near.free[g])),
+                (None, None) => list.extend(self.listed(near, near.free[f], near.free[g])),
                 (Some(tile), None) | (None, Some(tile)) => {
                     let (id, id_box) = if f < singles { (near.free[f], f_box) } else { (near.free[g], g_box) };
                     for &other in near.tile(tile) {
                         if meets(other, id_box) {
-                            list.extend(self.pair(near, id, other));
+                            list.extend(self.listed(near, id, other));
                         }
                     }
                 }
                 (Some(a), Some(b)) => {
-                    let ([p, q], [r, s]) = (near.tiles[a].0, near.tiles[b].0);
-                    if p.abs_diff(r) <= 1 && q.abs_diff(s) <= 1 {
+                    let ([p, q], [r, s]) = (near.tiles[a].place, near.tiles[b].place);
+                    let touch = p.abs_diff(r) <= 1 && q.abs_diff(s) <= 1;
+                    if touch && near.tiles[a].lies_with(&near.tiles[b]) {
                         return;
                     }
                     for &id in near.tile(a) {
@@ -228,7 +265,7 @@ impl Woven {
                         let id_box = &near.boxes[id as usize];
                         for &other in near.tile(b) {
                             if meets(other, id_box) {
-                                list.extend(self.pair(near, id, other));
+                                list.extend(self.listed(near, id, other));
                             }
                         }
                     }
@@ -238,7 +275,18 @@ impl Woven {
         tree.pairs(reach, |_, _| false, take, &mut lists);
         let mut pairs: Vec<Pair> = Vec::with_capacity(self.pairs.len());
         lists.iter().for_each(|list| pairs.extend_from_slice(list));
-        pairs.sort_unstable_by_key(|pair| pair.key);
+        for tile in (0..near.tiles.len()).filter(|&t| near.tiles[t].flat < FOLDED) {
+            let ids = near.tile(tile);
+            for (k, &id) in ids.iter().enumerate() {
+                pairs.extend(ids[k + 1..].iter().filter_map(|&other| self.listed(near, id, other)));
+            }
+        }
+        // No two are of the same segments, so there is one order.
+        if rayon::current_num_threads() == 1 {
+            pairs.sort_unstable_by_key(|pair| pair.key);
+        } else {
+            pairs.par_sort_unstable_by_key(|pair| pair.key);
+        }
         // What is on the wrong side of each other still knows where it belongs, for a while: what doesn't come free tears at everything around.
         let mut old = self.pairs.iter().peekable();
         for pair in &mut pairs {
@@ -252,6 +300,99 @@ impl Woven {
         }
         self.pairs = pairs;
         (near.tree, near.built, near.lists) = (tree, built, lists);
+    }
+
+    /// How far a particle goes in so many steps, if it goes on as in the last one [m].
+    #[inline(always)]
+    fn ahead(&self, p: usize, steps: f64) -> Vec3 {
+        (self.gone.get(p) * steps).clamp_length_max(AHEAD * self.spec.spacing)
+    }
+
+    /// Adds the pairs of segments that have come free since the list was made, until it is made anew: of each with all that may be near it.
+    fn list_freed(&mut self) {
+        let mut freed = std::mem::take(&mut self.freed);
+        freed.sort_unstable();
+        freed.dedup();
+        freed.retain(|&id| self.is_live(id));
+        if freed.is_empty() {
+            return;
+        }
+        let (count, warps, wefts) = (self.kind.len(), self.spec.warps, self.spec.wefts);
+        let steps = (self.list_until - self.step) as f64;
+        let origin = self.position(Family::Warp, freed[0] as usize % count);
+        let corner = |p: usize| ((self.at.get(p) - origin).as_vec3a(), self.ahead(p, steps).as_vec3a());
+        let segment_box = |segment: &Segment| Swept::of(segment.ends.map(|p| corner(p as usize)));
+        // Tiles with all segments that begin in them.
+        let columns = warps.div_ceil(TILE);
+        let crossings = |tile: usize, more: usize| {
+            let (i, j) = (tile % columns * TILE, tile / columns * TILE);
+            (j..(j + TILE + more).min(wefts))
+                .flat_map(move |j| (i..(i + TILE + more).min(warps)).map(move |i| j * warps + i))
+        };
+        let mut tiles = vec![Swept::NONE; columns * wefts.div_ceil(TILE)];
+        parallel::for_each_chunk(&mut tiles, FEW_TILES, |first, tiles| {
+            for (k, tile) in tiles.iter_mut().enumerate() {
+                for c in crossings(first + k, 1) {
+                    *tile = tile.with(&Swept::of([corner(c)]));
+                    if !self.kind[c].is_one() {
+                        *tile = tile.with(&Swept::of([corner(count + c)]));
+                    }
+                }
+            }
+        });
+        // What single precision rounds away is far less than T, around what has come free.
+        let reach = (3.0 * self.spec.thickness) as f32;
+        let mut found = vec![Vec::new(); freed.len()];
+        parallel::for_each_chunk(&mut found, FEW_FREED, |first, found| {
+            for (found, &id) in found.iter_mut().zip(&freed[first..]) {
+                let segment = self.segment(id);
+                let around = segment_box(&segment);
+                for tile in (0..tiles.len()).filter(|&t| tiles[t].may_meet(&around, reach)) {
+                    for other in crossings(tile, 0).flat_map(|c| [c as u32, (count + c) as u32]) {
+                        // Of two that have come free one asks.
+                        let asks = other < id && freed.binary_search(&other).is_ok();
+                        if other == id || asks || !self.is_live(other) {
+                            continue;
+                        }
+                        let with = self.segment(other);
+                        if segment_box(&with).may_meet(&around, reach) {
+                            let both = if id < other {
+                                [(id, segment), (other, with)]
+                            } else {
+                                [(other, with), (id, segment)]
+                            };
+                            found.extend(self.pair(both, |p| self.ahead(p, steps), steps));
+                        }
+                    }
+                }
+            }
+        });
+        let known = |pair: &Pair| self.pairs.binary_search_by_key(&pair.key, |pair| pair.key).is_ok();
+        let found: Vec<Pair> = found.into_iter().flatten().filter(|pair| !known(pair)).collect();
+        self.pairs.extend(found);
+        self.pairs.sort_by_key(|pair| pair.key);
+    }
+
+    /// Segments around a crossing that has come apart are free now: those that end there, and more of what has little yarn between its particles.
+    pub(super) fn free_around(&mut self, c: usize) {
+        for family in Family::BOTH {
+            let (yarn, at) = self.on_yarn(family, c);
+            let first = if family == Family::Weft { self.kind.len() } else { 0 };
+            let rest = |s: usize| self.springs(family).rest[self.crossing_of(family, yarn, s)];
+            let (before, after) = ((0..at).rev().take(MANY), (at..self.line(family).0 - 1).take(MANY));
+            let mut near = Vec::new();
+            for springs in [before.collect::<Vec<_>>(), after.collect()] {
+                let mut between = 0.0;
+                for s in springs {
+                    near.push((first + self.crossing_of(family, yarn, s)) as u32);
+                    between += rest(s);
+                    if between >= 2.0 * self.spec.thickness {
+                        break;
+                    }
+                }
+            }
+            self.freed.extend(near);
+        }
     }
 
     /// How many steps a list is good for.
@@ -293,15 +434,23 @@ impl Woven {
                     }
                 }
                 let end = near.whole.len() as u32;
-                if end > near.tiles.last().map_or(0, |tile| tile.1) {
-                    near.tiles.push(([(column / TILE) as u32, (row / TILE) as u32], end));
+                if end > near.tiles.last().map_or(0, |tile| tile.end) {
+                    let rows = row..(row + TILE).min(wefts);
+                    let normals = || {
+                        rows.clone()
+                            .flat_map(|j| &self.normal[j * warps + column..j * warps + (column + TILE).min(warps)])
+                    };
+                    let normal = normals().sum::<Vec3>().normalize_or_zero();
+                    let flat = normals().fold(1.0, |least: f64, n| least.min(n.dot(normal)));
+                    near.tiles.push(Tile { place: [(column / TILE) as u32, (row / TILE) as u32], end, normal, flat });
                 }
             }
         }
         let same = before == near.free && whole == near.whole;
-        if std::mem::take(&mut near.stale) {
-            near.segments.clear();
-            near.segments.extend((0..2 * count as u32).map(|id| self.segment(id)));
+        // A copy begins with none.
+        if std::mem::take(&mut near.stale) || near.segments.len() != 2 * count {
+            near.segments.resize(2 * count, Segment::default());
+            parallel::for_each(&mut near.segments, |id, segment| *segment = self.segment(id as u32));
         }
         near.built &= same;
     }
@@ -364,20 +513,30 @@ impl Woven {
         let first = if family == Family::Weft { self.kind.len() } else { 0 };
         let moved = |id: u32| (id as usize).checked_sub(first).is_some_and(|c| crossings.contains(&c));
         self.pairs.retain(|pair| !pair.key.iter().any(|&id| moved(id)));
-        self.list_until = 0;
+        self.freed.extend(crossings.iter().map(|&c| (first + c) as u32));
     }
 
-    /// The pair of two segments, if they are near or come near.
-    fn pair(&self, near: &Near, one: u32, other: u32) -> Option<Pair> {
-        let key = [one.min(other), one.max(other)];
-        let [a, b] = key.map(|id| near.segments[id as usize]);
+    /// The pair of two segments of a list, if they are near or come near.
+    fn listed(&self, near: &Near, one: u32, other: u32) -> Option<Pair> {
+        let both = [one.min(other), one.max(other)].map(|id| (id, near.segments[id as usize]));
+        self.pair(both, |p| near.way[p], near.steps)
+    }
+
+    /// The pair of two segments with their numbers, if they are near or come near within so many `steps`, in which particles go their `way`.
+    fn pair(
+        &self,
+        [(one, a), (other, b)]: [(u32, Segment); 2],
+        way: impl Fn(usize) -> Vec3,
+        steps: f64,
+    ) -> Option<Pair> {
         if self.together(&a, &b) {
             return None;
         }
         let thickness = self.spec.thickness;
-        let ends = [a.ends[0], a.ends[1], b.ends[0], b.ends[1]];
-        let from = ends.map(|p| self.at.get(p as usize));
-        let way = ends.map(|p| near.way[p as usize]);
+        let (key, ends) = ([one, other], [a.ends[0], a.ends[1], b.ends[0], b.ends[1]]);
+        let [i, j, k, l] = [ends[0] as usize, ends[1] as usize, ends[2] as usize, ends[3] as usize];
+        let from = [self.at.get(i), self.at.get(j), self.at.get(k), self.at.get(l)];
+        let way = [way(i), way(j), way(k), way(l)];
         // They can't meet if no two ends come nearer to each other by as much.
         let nearer = |(i, j): (usize, usize)| (way[i] - way[j]).length_squared();
         let most = [(0, 2), (0, 3), (1, 2), (1, 3)].into_iter().map(nearer).fold(0.0, f64::max).sqrt();
@@ -389,7 +548,15 @@ impl Woven {
             if length - most > 2.0 * thickness {
                 return false;
             }
-            let to = [0, 1, 2, 3].map(|k| from[k] + way[k]);
+            let to = [from[0] + way[0], from[1] + way[1], from[2] + way[2], from[3] + way[3]];
+            // Nor if they stay so far apart along the line between them: all ends do, in a straight line from where they are to where they go.
+            let apart = |x: &ccd::Corners| {
+                let along = [x[0].dot(between), x[1].dot(between), x[2].dot(between), x[3].dot(between)];
+                along[0].min(along[1]) - along[2].max(along[3]) > 2.0 * thickness * length
+            };
+            if apart(&from) && apart(&to) {
+                return false;
+            }
             ccd::edge_edge(&from, &to, ccd::Query { gap: thickness, tolerance: thickness }).is_some()
         };
         if !(is_near || meet()) {
@@ -397,7 +564,7 @@ impl Woven {
         }
         let across = || (from[1] - from[0]).cross(from[3] - from[2]).try_normalize().unwrap_or(Vec3::Y);
         let normal = between.try_normalize().unwrap_or_else(across);
-        Some(Pair { key, ends, normal, way: most / near.steps, rests: 0, wrong: 0 })
+        Some(Pair { key, ends, normal, way: most / steps, rests: 0, wrong: 0 })
     }
 
     /// Keeps all pairs apart, one after the other; `share` is the part of a step from one look to the next, `last` is true at the end of a step.
@@ -476,8 +643,57 @@ fn nearest(x: &[Vec3; 4]) -> (Vec3, f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cloth::Placement;
     use crate::contact::distance;
     use crate::math::hash_unit;
+    use crate::yarn::Spec;
+
+    fn keys(cloth: &Woven) -> Vec<[u32; 2]> {
+        cloth.pairs.iter().map(|pair| pair.key).collect()
+    }
+
+    #[test]
+    fn what_comes_free_is_listed_as_if_all_were() {
+        let mut cloth = Woven::new(Spec::muslin(14, 12), Placement::default()).unwrap();
+        cloth.follow(1e-3);
+        cloth.find_pairs();
+        assert!(cloth.pairs.is_empty() && cloth.list_until > cloth.step);
+        for c in [cloth.crossing(5, 5), cloth.crossing(6, 5), cloth.crossing(13, 0)] {
+            cloth.split(&[c], Kind::Disconnected);
+            cloth.free_around(c);
+            cloth.follow(1e-3);
+            cloth.find_pairs();
+        }
+        let mut anew = cloth.clone();
+        anew.list_until = 0;
+        anew.follow(1e-3);
+        anew.find_pairs();
+        // Both warp segments and both weft segments at each, T apart; one of each at the corner.
+        assert_eq!(keys(&cloth).len(), 4 + 4 + 1);
+        assert_eq!(keys(&cloth), keys(&anew));
+    }
+
+    #[test]
+    fn sharp_folds_meet_themselves() {
+        // Between the rows of a tile, and where two tiles touch.
+        for fold in [6, 8] {
+            let mut cloth = Woven::new(Spec::muslin(8, 16), Placement::default()).unwrap();
+            for c in 8 * fold..cloth.crossings() {
+                let row = (c / 8) as f64;
+                let (y, z) = ((2 * fold) as f64 - 1.0 - row, cloth.spec.thickness);
+                cloth.at.set(c, Vec3::new(cloth.at.get(c).x, y * cloth.spec.spacing, z));
+                cloth.normal[c] = -cloth.normal[c];
+            }
+            cloth.follow(1e-3);
+            cloth.find_pairs();
+            let weft = |i: usize, j: usize| (cloth.crossings() + cloth.crossing(i, j)) as u32;
+            // The row next to the fold but one, and the one that lies on it.
+            for i in 0..7 {
+                let key = [weft(i, fold - 2), weft(i, fold + 1)];
+                assert!(keys(&cloth).contains(&key), "{fold}: {i}");
+            }
+        }
+    }
 
     #[test]
     fn nearest_points_are_those_of_the_careful_search() {

@@ -46,11 +46,11 @@ pub(super) type Lane = [f64; GROUP];
 pub(super) struct Block {
     /// Positions [m].
     pub x: [Vec<Lane>; 3],
-    /// What tensions move them by [m].
+    /// What tensions move them by [m]; of no meaning once missing tensions were found.
     pub d: [Vec<Lane>; 3],
-    /// w (λ/length before + λ/length after): what the yarn holds a particle with, over its inertia.
+    /// w (λ/length before + λ/length after): what the yarn holds a particle with, over its inertia. As long as `d`.
     pub heavy: Vec<Lane>,
-    /// Twice the same of the yarn that crosses there; zero where it has a particle of its own.
+    /// Twice the same of the yarn that crosses there; zero where it has a particle of its own. As long as `d`.
     pub across: Vec<Lane>,
     /// One where both yarns are one particle.
     pub shared: Vec<Lane>,
@@ -70,10 +70,7 @@ pub(super) struct Block {
     pub pull: Vec<Lane>,
     /// One over the length of each spring in the last substep [1/m].
     over: Vec<Lane>,
-    n: [Vec<Lane>; 3],
     off: Vec<Lane>,
-    inverse: Vec<Lane>,
-    lambda: Vec<Lane>,
 }
 
 impl Block {
@@ -95,10 +92,7 @@ impl Block {
             tension: zeros(),
             pull: zeros(),
             over: zeros(),
-            n: three(),
             off: zeros(),
-            inverse: zeros(),
-            lambda: zeros(),
         }
     }
 }
@@ -172,9 +166,10 @@ impl Work for Solve<'_> {
         let Self { block: b, h2, buckle } = self;
         let count = b.w.len();
         let [x, y, z] = b.x.each_mut().map(|column| &mut column[..count]);
-        let [nx, ny, nz] = b.n.each_mut().map(|column| &mut column[..count]);
+        // What moved particles is done with: the directions of springs take its place, and more that is needed on the way back. Fewer columns are fewer that memory has to bring.
+        let [nx, ny, nz] = b.d.each_mut().map(|column| &mut column[..count]);
         let (w, rest, soft, live) = (&b.w[..count], &b.rest[..count], &b.soft[..count], &b.live[..count]);
-        let (off, inverse, lambda) = (&mut b.off[..count], &mut b.inverse[..count], &mut b.lambda[..count]);
+        let (off, inverse, lambda) = (&mut b.off[..count], &mut b.across[..count], &mut b.heavy[..count]);
         let (tension, pull, over) = (&mut b.tension[..count], &mut b.pull[..count], &mut b.over[..count]);
         // There: elimination. What a spring knows of the one before it: direction, whether it is there, and its row.
         let (mut n, mut alive, mut row, mut found) = ([ZERO; 3], ZERO, ZERO, ZERO);

@@ -52,6 +52,7 @@ mod hand;
 pub mod hold;
 pub mod line;
 pub mod meet;
+mod normals;
 pub mod pass;
 mod points;
 mod read;

@@ -28,6 +28,7 @@
 use super::line::{Block, GROUP};
 use super::state::{Family, Kind, Woven};
 use crate::math::Vec3;
+use crate::parallel;
 use std::ops::Range;
 
 /// A yarn at a sliding crossing.
@@ -46,6 +47,10 @@ pub(super) struct Slide {
     stick: f64,
     /// Stiffness times length [N s²].
     stiff: f64,
+    /// Where along the yarn the crossing touches it [crossings], as in the state.
+    along: f64,
+    /// What sticks out beyond it if the yarn ends there [m], as in the state.
+    stub: f64,
     /// The end has slipped out.
     out: bool,
 }
@@ -138,13 +143,84 @@ impl Section<'_> {
     }
 }
 
+/// How far yarns of a cloth flow.
+#[derive(Clone, Copy)]
+pub(super) struct Flow {
+    /// From crossing to crossing, as woven [m].
+    spacing: f64,
+    /// Shortest section between two crossings [m].
+    least: f64,
+}
+
+/// The yarns of a block flow through the crossings that they slide through.
+pub(super) fn flow(slides: &mut [Slide], block: &mut Block, Flow { spacing, least }: Flow) {
+    for i in 0..slides.len() {
+        let slide = &slides[i];
+        let lane = slide.yarn as usize % GROUP;
+        let pulls = [slide.pull(block, lane, 0), slide.pull(block, lane, 1)];
+        if slide.out || (pulls[1] - pulls[0]).abs() <= slide.stick {
+            continue;
+        }
+        // From the slack section to the taut one.
+        let (slack, taut) = if pulls[1] > pulls[0] { (0, 1) } else { (1, 0) };
+        // Crossings that are as near to each other as they can be are passed together.
+        let (mut last, mut stick) = (i, slide.stick);
+        let from = loop {
+            let passed = &slides[last];
+            let section = passed.section(block, lane, slack);
+            let jammed = !passed.is_loose(slack) && section.length() <= least * (1.0 + JAMMED);
+            if passed.out {
+                break None;
+            } else if !jammed {
+                break Some(last);
+            }
+            let next = if slack == 0 { last.checked_sub(1) } else { Some(last + 1) };
+            let joins = |next: &Slide| next.yarn == slide.yarn && next.sections[taut] == passed.sections[slack];
+            match next.and_then(|next| slides.get(next).filter(|slide| joins(slide)).map(|slide| (next, slide.stick))) {
+                Some((next, more)) => (last, stick) = (next, stick + more),
+                None => break None,
+            }
+        };
+        let Some(from) = from else { continue };
+        let source = &slides[from];
+        let more = pulls[taut] - source.pull(block, lane, slack) - stick;
+        if more <= 0.0 {
+            continue;
+        }
+        let long = slide.section(block, lane, taut).length();
+        let short = source.section(block, lane, slack).length();
+        let (loose, ends) = (source.is_loose(slack), source.ends(slack));
+        // What ends freely has no tension to gain.
+        let stiffness = [slide.stiff / long, if loose { 0.0 } else { slide.stiff / short }];
+        let wanted = (more / (stiffness[0] + stiffness[1])).min(FURTHEST * spacing);
+        let by = if ends {
+            wanted.min(source.stub)
+        } else if loose {
+            source.section(block, lane, slack).draw_in(wanted, LEAST * spacing, slack == 1)
+        } else {
+            let by = wanted.min((short - least).max(0.0));
+            source.section(block, lane, slack).stretch(1.0 - by / short, stiffness[1] * by);
+            by
+        };
+        slide.section(block, lane, taut).stretch(1.0 + by / long, -stiffness[0] * by);
+        let flow = by / spacing * if taut == 0 { 1.0 } else { -1.0 };
+        for passed in &mut slides[i.min(from)..=i.max(from)] {
+            passed.along += flow;
+        }
+        let source = &mut slides[from];
+        source.stub -= if ends { by } else { 0.0 };
+        source.out = loose && by < wanted;
+    }
+}
+
 impl Woven {
-    /// All yarns at sliding crossings, along each yarn, for a substep of `h` [s].
-    pub(super) fn slides(&self, h: f64) -> Vec<Slide> {
-        let mut slides = Vec::new();
-        for family in Family::BOTH {
-            let (count, _) = self.line(family);
-            for yarn in 0..self.yarns(family) {
+    /// Yarns of a family at sliding crossings, group by group and along each yarn, for a substep of `h` [s].
+    pub(super) fn slides(&self, family: Family, h: f64) -> Vec<Vec<Slide>> {
+        let (yarns, k) = (self.yarns(family), usize::from(family == Family::Weft));
+        let (count, _) = self.line(family);
+        let mut groups = vec![Vec::new(); yarns.div_ceil(GROUP)];
+        parallel::for_each_chunk(&mut groups, 1, |g, slides| {
+            for yarn in g * GROUP..((g + 1) * GROUP).min(yarns) {
                 for at in 0..count {
                     let c = self.crossing_of(family, yarn, at);
                     if self.kind[c] != Kind::Sliding || self.held[c] != 0 {
@@ -160,7 +236,7 @@ impl Woven {
                         high += 1;
                     }
                     let spring = if high > at { c } else { self.crossing_of(family, yarn, at.saturating_sub(1)) };
-                    slides.push(Slide {
+                    slides[0].push(Slide {
                         family,
                         crossing: c as u32,
                         yarn: yarn as u32,
@@ -169,90 +245,45 @@ impl Woven {
                         free: [low < at && !holds(low), high > at && !holds(high)],
                         stick: self.friction(c) * h * h,
                         stiff: self.springs(family).stiffness[spring] * self.spec.spacing * h * h,
+                        along: self.along[k][c],
+                        stub: self.stub[k][c],
                         out: false,
                     });
                 }
             }
-        }
-        slides
+        });
+        groups
+    }
+
+    /// How far its yarns flow.
+    pub(super) fn flow(&self) -> Flow {
+        Flow { spacing: self.spec.spacing, least: self.spec.packing * self.spec.spacing }
     }
 
     /// Yarns flow through sliding crossings.
-    pub(super) fn slide(&mut self) {
-        let Self { tables, along, stub, spec, .. } = self;
-        let super::tables::Tables { warps, wefts, slides, .. } = tables;
-        let (spacing, least) = (spec.spacing, spec.packing * spec.spacing);
-        for i in 0..slides.len() {
-            let slide = &slides[i];
-            let k = usize::from(slide.family == Family::Weft);
-            let (group, lane) = (slide.yarn as usize / GROUP, slide.yarn as usize % GROUP);
-            let block = if k == 0 { &mut warps[group] } else { &mut wefts[group] };
-            let pulls = [0, 1].map(|side| slide.pull(block, lane, side));
-            if slide.out || (pulls[1] - pulls[0]).abs() <= slide.stick {
-                continue;
+    #[cfg(test)]
+    fn slide(&mut self) {
+        let by = self.flow();
+        let super::tables::Tables { warps, wefts, slides, .. } = &mut self.tables;
+        for (slides, blocks) in slides.iter_mut().zip([warps, wefts]) {
+            slides.iter_mut().zip(blocks).for_each(|(slides, block)| flow(slides, block, by));
+        }
+        self.take_slides();
+    }
+
+    /// What has flowed in a step, for the state.
+    pub(super) fn take_slides(&mut self) {
+        let Self { tables, along, stub, .. } = self;
+        for ((slides, along), stub) in tables.slides.iter().zip(along).zip(stub) {
+            for slide in slides.iter().flatten() {
+                (along[slide.crossing()], stub[slide.crossing()]) = (slide.along, slide.stub);
             }
-            // From the slack section to the taut one.
-            let (slack, taut) = if pulls[1] > pulls[0] { (0, 1) } else { (1, 0) };
-            // Crossings that are as near to each other as they can be are passed together.
-            let (mut last, mut stick) = (i, slide.stick);
-            let from = loop {
-                let passed = &slides[last];
-                let section = passed.section(block, lane, slack);
-                let jammed = !passed.is_loose(slack) && section.length() <= least * (1.0 + JAMMED);
-                if passed.out {
-                    break None;
-                } else if !jammed {
-                    break Some(last);
-                }
-                let next = if slack == 0 { last.checked_sub(1) } else { Some(last + 1) };
-                let joins = |next: &Slide| {
-                    next.family == slide.family
-                        && next.yarn == slide.yarn
-                        && next.sections[taut] == passed.sections[slack]
-                };
-                match next
-                    .and_then(|next| slides.get(next).filter(|slide| joins(slide)).map(|slide| (next, slide.stick)))
-                {
-                    Some((next, more)) => (last, stick) = (next, stick + more),
-                    None => break None,
-                }
-            };
-            let Some(from) = from else { continue };
-            let source = &slides[from];
-            let more = pulls[taut] - source.pull(block, lane, slack) - stick;
-            if more <= 0.0 {
-                continue;
-            }
-            let long = slide.section(block, lane, taut).length();
-            let short = source.section(block, lane, slack).length();
-            let (loose, ends) = (source.is_loose(slack), source.ends(slack));
-            // What ends freely has no tension to gain.
-            let stiffness = [slide.stiff / long, if loose { 0.0 } else { slide.stiff / short }];
-            let wanted = (more / (stiffness[0] + stiffness[1])).min(FURTHEST * spacing);
-            let c = source.crossing();
-            let by = if ends {
-                let by = wanted.min(stub[k][c]);
-                stub[k][c] -= by;
-                by
-            } else if loose {
-                source.section(block, lane, slack).draw_in(wanted, LEAST * spacing, slack == 1)
-            } else {
-                let by = wanted.min((short - least).max(0.0));
-                source.section(block, lane, slack).stretch(1.0 - by / short, stiffness[1] * by);
-                by
-            };
-            slide.section(block, lane, taut).stretch(1.0 + by / long, -stiffness[0] * by);
-            let flow = by / spacing * if taut == 0 { 1.0 } else { -1.0 };
-            for passed in &slides[i.min(from)..=i.max(from)] {
-                along[k][passed.crossing()] += flow;
-            }
-            slides[from].out = loose && by < wanted;
         }
     }
 
     /// Crossings that a yarn has slipped out of in this step, and which yarn.
     pub(super) fn slipped_out(&self) -> Vec<(usize, Family)> {
-        let out = self.tables.slides.iter().filter(|slide| slide.out);
+        let out = self.tables.slides.iter().flatten().flatten().filter(|slide| slide.out);
         out.map(|slide| (slide.crossing as usize, slide.family)).collect()
     }
 

@@ -120,6 +120,8 @@ pub struct Woven {
     pub(super) pairs: Vec<Pair>,
     /// Step from which on they are listed anew.
     pub(super) list_until: u64,
+    /// Segments that have come free since, whose pairs are still to be listed.
+    pub(super) freed: Vec<u32>,
     pub(super) events: Vec<Cut>,
     pub(super) cuts: u64,
     #[serde(skip)]
@@ -174,6 +176,7 @@ impl Woven {
             h2: 0.0,
             pairs: Vec::new(),
             list_until: 0,
+            freed: Vec::new(),
             events: Vec::new(),
             cuts: 0,
             tables: Tables::default(),
@@ -329,28 +332,21 @@ impl Woven {
         sum
     }
 
+    /// Square of the sine of a sixth of a right angle: below that the yarns say little about the cloth.
+    pub(super) const ASLANT: f64 = 0.06;
+
     /// Normal of the cloth at a crossing: across both yarns (unit), if they aren't parallel. With a⁺, a⁻ the directions in which the warp leaves it and b⁺, b⁻ those of the weft it is that of (b⁺ − b⁻) × (a⁺ − a⁻),
     /// the area that b⁺, −a⁺, b⁻, −a⁻ go around: as long as it is within them the yarns, apart along it, don't cut each other however they are bent there.
     pub(super) fn cloth_normal(&self, c: usize) -> Option<Vec3> {
         let (u, v) = (self.tangent(Family::Weft, c), self.tangent(Family::Warp, c));
         let n = u.cross(v);
-        // Below a sixth of a right angle the yarns say little about the cloth.
-        (n.length_squared() > 0.06 * u.length_squared() * v.length_squared()).then(|| n.normalize())
+        (n.length_squared() > Self::ASLANT * u.length_squared() * v.length_squared()).then(|| n.normalize())
     }
 
     /// The normal of a crossing turns with its yarns; those that turn past being parallel don't change sides.
     pub(super) fn turn_normal(&mut self, c: usize) {
         if let Some(normal) = self.cloth_normal(c) {
             self.normal[c] = if normal.dot(self.normal[c]) < 0.0 { -normal } else { normal };
-        }
-    }
-
-    /// Normals of all crossings that are one particle.
-    pub(super) fn turn_normals(&mut self) {
-        for c in 0..self.kind.len() {
-            if self.kind[c].is_one() {
-                self.turn_normal(c);
-            }
         }
     }
 

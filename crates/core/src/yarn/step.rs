@@ -5,6 +5,7 @@ use super::line::GROUP;
 use super::spec::Solver;
 use super::state::{Family, Woven};
 use crate::body::Bodies;
+use crate::parallel;
 
 /// Why a step could not be taken. The state is then not to be used any more.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -59,7 +60,8 @@ impl Woven {
         self.find_couples(h);
         self.find_pairs();
         self.find_gusts();
-        self.tables.start.clone_from(&self.at);
+        // Where particles are when the step begins, then how far they went in it.
+        self.gone.clone_from(&self.at);
         for k in 1..=substeps {
             // Bodies move in substeps too: light ones that hang on stiff yarns would be thrown about by a step's worth of pull.
             let now = time + h * f64::from(k - 1);
@@ -68,13 +70,12 @@ impl Woven {
             if k == 1 {
                 self.find_near_bodies(bodies);
             }
-            self.predict(h);
-            self.shear(h);
+            self.predict(h, k == 1);
+            self.shear(h, sweeps.is_none().then_some(k == 1));
             match sweeps {
                 None => {
                     self.press_on();
                     self.solve_lines(h, k == 1);
-                    self.slide();
                     self.hold_couples();
                 }
                 Some(count) => self.sweep(h, count),
@@ -83,15 +84,13 @@ impl Woven {
                 self.keep_apart(f64::from(EVERY) / f64::from(substeps), k == substeps);
             }
             self.meet_bodies(bodies, h);
-            self.velocities(h);
             self.weigh(bodies, h, 1.0 / f64::from(substeps));
             bodies.advance(h);
         }
+        self.velocities(h);
         if sweeps.is_none() {
             self.take_tensions(substeps);
-        }
-        for (gone, (x, start)) in self.gone.0.iter_mut().zip(self.at.0.iter().zip(&self.tables.start.0)) {
-            gone.iter_mut().zip(x.iter().zip(start)).for_each(|(gone, (x, start))| *gone = x - start);
+            self.take_slides();
         }
         self.check()?;
         self.turn_normals();
@@ -127,15 +126,18 @@ impl Woven {
                 Family::Warp => (&mut self.tables.warps, &mut self.warp),
                 Family::Weft => (&mut self.tables.wefts, &mut self.weft),
             };
-            let state = springs.tension.iter_mut().zip(&mut springs.pull).zip(&mut springs.rest);
-            for (c, ((tension, pull), rest)) in state.enumerate() {
-                let (i, j) = (c % warps, c / warps);
-                let (yarn, s) = if family == Family::Warp { (i, j) } else { (j, i) };
-                let block = &blocks[yarn / GROUP];
-                *tension = block.tension[s][yarn % GROUP] * mean;
-                *pull = block.pull[s][yarn % GROUP];
-                *rest = block.rest[s][yarn % GROUP];
-            }
+            let taken = &*blocks;
+            parallel::for_each_triple(&mut springs.tension, &mut springs.pull, &mut springs.rest, |first, t, p, r| {
+                let (mut i, mut j) = (first % warps, first / warps);
+                for ((tension, pull), rest) in t.iter_mut().zip(p).zip(r) {
+                    let (yarn, s) = if family == Family::Warp { (i, j) } else { (j, i) };
+                    let (block, lane) = (&taken[yarn / GROUP], yarn % GROUP);
+                    *tension = block.tension[s][lane] * mean;
+                    *pull = block.pull[s][lane];
+                    *rest = block.rest[s][lane];
+                    (i, j) = if i + 1 == warps { (0, j + 1) } else { (i + 1, j) };
+                }
+            });
             blocks.iter_mut().for_each(|block| block.tension.fill([0.0; GROUP]));
         }
     }
@@ -143,6 +145,15 @@ impl Woven {
     /// Refuses a state that no step can go on from.
     fn check(&self) -> Result<(), StepError> {
         let count = self.kind.len();
+        let ([x, y, z], [vx, vy, vz]) = (&self.at.0, &self.v.0);
+        // All at once, without a branch; a number times zero is zero if it is finite. Only if that fails one by one.
+        let fine = |p: usize| {
+            let speed = vx[p] * vx[p] + vy[p] * vy[p] + vz[p] * vz[p];
+            (speed < ABSURD * ABSURD) & (x[p] * 0.0 + y[p] * 0.0 + z[p] * 0.0 == 0.0)
+        };
+        if (0..2 * count).fold(true, |all, p| all & fine(p)) {
+            return Ok(());
+        }
         for p in 0..2 * count {
             let v = self.v.get(p);
             // Written so that what is no number is refused.

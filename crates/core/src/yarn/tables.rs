@@ -8,6 +8,7 @@ use super::meet::Solid;
 use super::points::Points;
 use super::slide::Slide;
 use super::state::{Family, Kind, Woven};
+use crate::parallel;
 
 /// What a step works with.
 #[derive(Clone, Debug, Default)]
@@ -36,18 +37,18 @@ pub(super) struct Tables {
     pub falling: Vec<f64>,
     /// Other diagonals, doubled: two particles each.
     pub shears: Vec<[u32; 2]>,
+    /// Corners of torn cells at crossings that hold: the next particles along both yarns, and how near to each other they can be [m].
+    pub locks: Vec<([u32; 2], f64)>,
     /// By rows: whether any crossing has two particles.
     pub doubled: Vec<bool>,
-    /// Yarns at crossings that they slide through.
-    pub slides: Vec<Slide>,
+    /// Yarns at crossings that they slide through: of warps and of wefts, in groups.
+    pub slides: [Vec<Vec<Slide>>; 2],
     /// Crossings with two particles that hold each other.
     pub couples: Vec<Couple>,
     /// What pairs of segments are found with.
     pub near: Near,
     /// Pairs that are on the wrong side of each other.
     pub wrong: Vec<u32>,
-    /// Positions when the step began.
-    pub start: Points,
     /// By holds: springs that pull at them.
     pub ties: Vec<Vec<Tie>>,
     /// Bodies as yarns meet them.
@@ -67,7 +68,9 @@ impl Woven {
     pub(super) fn follow(&mut self, h: f64) {
         let slid = |slide: &Slide| self.tables.in_place[slide.crossing()] != self.in_place(slide.crossing());
         let moved = |couple: &Couple| self.tables.in_place[couple.crossing()] != self.in_place(couple.crossing());
-        let same = self.tables.ready && !self.tables.couples.iter().any(moved) && !self.tables.slides.iter().any(slid);
+        let same = self.tables.ready
+            && !self.tables.couples.iter().any(moved)
+            && !self.tables.slides.iter().flatten().flatten().any(slid);
         self.tables.fresh = !same;
         if same {
             return;
@@ -81,7 +84,7 @@ impl Woven {
         self.follow_particles(&mut t, h);
         self.follow_shears(&mut t);
         self.follow_blocks(&mut t, h);
-        t.slides = self.slides(h);
+        t.slides = Family::BOTH.map(|family| self.slides(family, h));
         t.order.clear();
         t.ties = self.ties();
         (t.ready, t.fresh) = (true, true);
@@ -132,6 +135,7 @@ impl Woven {
             diagonals.resize(count, 0.0);
         }
         t.shears.clear();
+        t.locks.clear();
         t.in_place.clear();
         t.in_place.extend((0..count).map(|c| self.in_place(c)));
         let one = |c: usize| self.kind[c].is_one();
@@ -149,6 +153,17 @@ impl Woven {
                     && self.live(Family::Warp, c)
                     && self.live(Family::Warp, c + 1);
                 if !(sides && corners.iter().all(|&c| t.in_place[c])) {
+                    // Each corner: the crossing, the next along its warp and along its weft, and the springs to them.
+                    let [a, b, d, e] = corners;
+                    for (at, [warp, weft], [on_warp, on_weft]) in
+                        [(a, [d, b], [a, a]), (b, [e, a], [b, a]), (d, [a, e], [a, d]), (e, [b, d], [b, d])]
+                    {
+                        if one(at) && self.live(Family::Warp, on_warp) && self.live(Family::Weft, on_weft) {
+                            let ends = [self.particle(Family::Warp, warp), self.particle(Family::Weft, weft)];
+                            let rest = self.warp.rest[on_warp].min(self.weft.rest[on_weft]).min(self.spec.spacing);
+                            t.locks.push((ends.map(|p| p as u32), self.spec.packing * rest));
+                        }
+                    }
                     continue;
                 }
                 for ([a, b], diagonals) in [([c, c + warps + 1], &mut t.rising), ([c + 1, c + warps], &mut t.falling)] {
@@ -164,11 +179,13 @@ impl Woven {
 
     fn follow_blocks(&self, t: &mut Tables, h: f64) {
         let Tables { w, warps, wefts, .. } = t;
+        let w = &*w;
         for (family, blocks) in [(Family::Warp, warps), (Family::Weft, wefts)] {
             let (nodes, yarns) = (self.line(family).0, self.yarns(family));
             blocks.resize_with(yarns.div_ceil(GROUP), || Block::new(nodes));
             let springs = self.springs(family);
-            for (g, block) in blocks.iter_mut().enumerate() {
+            parallel::for_each_chunk(blocks, 1, |g, block| {
+                let block = &mut block[0];
                 for l in 0..GROUP {
                     let yarn = (g * GROUP + l).min(yarns - 1);
                     for s in 0..nodes {
@@ -191,7 +208,7 @@ impl Woven {
                         block.soft[s][l] = springs.rest[c] / (k * self.spec.spacing * h * h);
                     }
                 }
-            }
+            });
         }
     }
 }
