@@ -290,6 +290,7 @@ const LENGTHS: [(&str, &[usize]); 27] = [
     ("near", &[2]),
     ("box", &[2, 2]),
     ("path", &[0, 2]),
+    ("polygon", &[0, 2]),
     ("direction", &[2]),
     ("gravity", &[3]),
     ("at", &[2]),
