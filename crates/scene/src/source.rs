@@ -281,7 +281,7 @@ const TABLES: [(&str, &str); 3] = [
 
 /// Lists of fixed length, with the lengths of the list and of the lists in it; zero is any. (Serde stops reading a
 /// list when it has what it needs, so a fourth coordinate would go unnoticed.)
-const LENGTHS: [(&str, &[usize]); 27] = [
+const LENGTHS: [(&str, &[usize]); 28] = [
     ("matrices", &[6, 4]),
     ("stiffness", &[3, 5]),
     ("curvatures", &[5]),
