@@ -257,6 +257,7 @@ fn grips_and_hands() {
     page.refuse("grip that catches no node", strip("{ side = \"left\" }", "{ box = [[2, 2], [3, 3]] }"));
     page.refuse("grip between the nodes", strip("{ side = \"left\" }", "{ box = [[0.01, 0.01], [0.02, 0.02]] }"));
     page.refuse("two grips on one node", strip("{ side = \"left\" }", "{ side = \"bottom\" }"));
+    page.refuse("polygon of two corners", strip("{ side = \"left\" }", "{ polygon = [[0, 0], [0, 1]] }"));
     page.refuse("near nowhere", strip("{ side = \"left\" }", "{ near = [nan, 0] }"));
     page.refuse("two grips of one name", strip("name = \"pulled\"", "name = \"held\""));
     page.refuse("keyframes out of order", strip("{ t = 0.0 }", "{ t = 0.3 }"));

@@ -273,6 +273,13 @@ pub enum IntegratorKind {
     Pbd(PbdSettings),
 }
 
+impl IntegratorKind {
+    /// True if stiff cloth and short edges ask for short steps.
+    pub fn is_explicit(&self) -> bool {
+        !matches!(self, Self::Implicit(_) | Self::Xpbd(_) | Self::Pbd(_))
+    }
+}
+
 impl Default for IntegratorKind {
     fn default() -> Self {
         Self::Rk4 {}

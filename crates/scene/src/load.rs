@@ -498,6 +498,17 @@ mod tests {
     use crate::load::Built;
     use crate::variant::sample;
 
+    #[test]
+    fn polygons_hold_what_is_in_them_and_on_their_sides() {
+        use ripstop::Vec2;
+        // A square with a notch from above down to its middle.
+        let corners = [[0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [2.0, 2.0], [0.0, 4.0]].map(Vec2::from);
+        let holds = |u: f64, v: f64| super::in_polygon(&corners, Vec2::new(u, v), 1e-9);
+        assert!(holds(1.0, 1.0) && holds(0.5, 3.0) && holds(3.5, 3.0), "inside");
+        assert!(holds(0.0, 2.0) && holds(4.0, 4.0) && holds(2.0, 2.0) && holds(3.0, 3.0), "on its sides");
+        assert!(!holds(2.0, 3.0) && !holds(-1.0, 2.0) && !holds(2.0, -0.1) && !holds(4.1, 1.0), "outside");
+    }
+
     const SCENE: &str = r#"
 title = "t"
 gravity = [0, -9.81, 0]

@@ -1,7 +1,7 @@
 //! Values that can't be: found before anything is built, and told with their line.
 
 use crate::error::{SceneError, suggest};
-use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, ModelKind, Scene};
+use crate::file::{ClothKind, CriterionKind, GripKey, IntegratorKind, ModelKind, Scene, Where};
 use crate::source::Source;
 use ripstop::criterion::{Direction, Strengths};
 use ripstop::tear::Policy;
@@ -148,7 +148,7 @@ impl Scene {
                 let cause = format!("grip `{}` lets go at {release} s, before it takes hold at {from} s", grip.name);
                 return Err(source.fault(&["grip", &number, "release"], cause, "make `release` later than `from`"));
             }
-            finite(source, &["grip", &number, "where"], grip.place.numbers().as_flattened())?;
+            place(source, &["grip", &number, "where"], &grip.place)?;
         }
         Ok(())
     }
@@ -271,11 +271,7 @@ impl Scene {
             }
             if let Some(edge) = tear.refine {
                 positive(source, &["tear", "refine"], edge, "m")?;
-                let long = matches!(
-                    self.integrator,
-                    IntegratorKind::Implicit(_) | IntegratorKind::Xpbd(_) | IntegratorKind::Pbd(_)
-                );
-                if !long {
+                if self.integrator.is_explicit() {
                     let cause = "explicit steps would have to become shorter as edges do";
                     return Err(source.fault(
                         &["tear", "refine"],
@@ -296,7 +292,7 @@ impl Scene {
             }
             for (i, region) in tear.untearable.iter().enumerate() {
                 let path = ["tear", "untearable", &i.to_string(), "where"];
-                finite(source, &path, region.place.numbers().as_flattened())?;
+                place(source, &path, &region.place)?;
             }
             if let Policy::EndOfStep { rounds: 0 } | Policy::FirstTear { limit: 0 } = tear.policy() {
                 let advice = "it must be one or more; without [tear] nothing tears by load";
@@ -490,6 +486,17 @@ fn share(source: &Source, path: &[&str], value: f64) -> Checked {
         return Ok(());
     }
     Err(source.fault(path, format!("`{}` is {value}", name(path)), "it goes from 0 to 1"))
+}
+
+/// A region is where numbers can say.
+fn place(source: &Source, path: &[&str], place: &Where) -> Checked {
+    if let Where::Polygon(corners) = place
+        && corners.len() < 3
+    {
+        let cause = format!("a polygon of {} corners", corners.len());
+        return Err(source.fault(path, cause, "give three or more: polygon = [[u, v], [u, v], [u, v]]"));
+    }
+    finite(source, path, place.numbers().as_flattened())
 }
 
 fn finite(source: &Source, path: &[&str], values: &[f64]) -> Checked {

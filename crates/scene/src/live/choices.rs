@@ -4,7 +4,6 @@ use super::criteria::OFFERS;
 use super::paint::Painted;
 use super::{Live, document};
 use crate::fabric;
-use crate::file::IntegratorKind;
 use ripstop::Vec3;
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -117,10 +116,7 @@ impl Live {
 
     /// Fabrics of which the scene can be made.
     fn fabrics(&self) -> Vec<Choice> {
-        let explicit = !matches!(
-            self.scene.integrator,
-            IntegratorKind::Implicit(_) | IntegratorKind::Xpbd(_) | IntegratorKind::Pbd(_)
-        );
+        let explicit = self.scene.integrator.is_explicit();
         let fits = |name: &str| {
             // Explicit steps are too long for some.
             let mut settings = self.settings.clone();
