@@ -239,6 +239,8 @@ export class Grab implements Stroke {
     void app.attempt("Nothing was grabbed", () => app.client.ask("grab", { hand, ray })).then((answer) => {
       // The engine's cloth has moved on since the picture: there may be nothing left at this place.
       if (!answer?.at) this.lost();
+      // The page has let go meanwhile, as when the scene was just starting again: nobody else would tell the engine.
+      else if (this.#over) this.#release();
     });
     if (!app.client.running) tell("Paused: press play, or space");
   }
@@ -271,6 +273,10 @@ export class Grab implements Stroke {
   end() {
     if (this.#over) return;
     this.lost();
+    this.#release();
+  }
+
+  #release() {
     void this.app.client.ask("release", { hand: this.hand }).catch(() => {});
   }
 

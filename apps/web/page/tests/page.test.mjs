@@ -94,6 +94,11 @@ async function place(page, point) {
 
 /** Starts again by the button: what is set on the page stays. */
 async function again(page) {
+  // One that is at its beginning already wouldn't show when it has started again, and what is done in between is forgotten.
+  if ((await state(page)).step === 0) {
+    await step(page, 1);
+    await until(page, "a step", (now) => now.step > 0);
+  }
   await page.click("#restart");
   await until(page, "the beginning", (now) => now.step === 0);
 }
