@@ -25,6 +25,9 @@ const BALL: Ball =
 /// Strain at which rapier's edges tear.
 const TEAR_STRAIN: f32 = 0.3;
 
+/// What a frame may take at most [ms].
+const LATE: f64 = 66.0;
+
 /// Faces below which a piece counts as confetti.
 const SMALL: usize = 10;
 
@@ -32,10 +35,14 @@ const SMALL: usize = 10;
 struct Row {
     engine: &'static str,
     solver: &'static str,
+    /// Cloth meets itself.
+    on_itself: bool,
     nodes: u32,
     threads: u16,
     ms_per_frame: f64,
     ms_worst: f64,
+    /// Frames that took longer than [`LATE`].
+    late: usize,
     /// Share of the time in `measure`, `tear` and `follow`.
     tearing: Option<f64>,
     tears: Option<u64>,
@@ -81,14 +88,21 @@ impl Watch for Stages {
 struct Way {
     solver: &'static str,
     implicit: bool,
+    /// Cloth meets itself.
+    on_itself: bool,
 }
 
 /// The ball moves by two and a half edges of the finer sheet in such a step.
 const STEPS: usize = 4;
 
-const WAYS: [Way; 2] = [
-    Way { solver: "implicit, 4 steps, toughness", implicit: true },
-    Way { solver: "xpbd, 4 steps of 4 substeps, toughness", implicit: false },
+/// So many that stress can be read for play without bringing forces into balance (ω²h² = 85 at 100²).
+const SUBSTEPS: u32 = 16;
+
+/// rapier's cloth passes through itself by default.
+const WAYS: [Way; 3] = [
+    Way { solver: "implicit, 4 steps, toughness", implicit: true, on_itself: true },
+    Way { solver: "xpbd, 4 steps of 16 substeps, toughness", implicit: false, on_itself: true },
+    Way { solver: "xpbd, 4 steps of 16 substeps, toughness", implicit: false, on_itself: false },
 ];
 
 fn ours(side: usize, way: &Way) -> anyhow::Result<Simulation> {
@@ -108,8 +122,8 @@ fn ours(side: usize, way: &Way) -> anyhow::Result<Simulation> {
     let mut tearing = Tearing::new(toughness, Through::of(&cloth));
     tearing.policy = Policy::EndOfStep { rounds: 4 };
     tearing.coherence.smallest_piece = 1e-3;
-    let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself: true };
-    let xpbd = XpbdSettings { substeps: 4, ..XpbdSettings::default() };
+    let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself: way.on_itself };
+    let xpbd = XpbdSettings { substeps: SUBSTEPS, balance: false, ..XpbdSettings::default() };
     let integrator: Box<dyn Integrator> =
         if way.implicit { Box::<Implicit>::default() } else { Box::new(Xpbd::new(xpbd)) };
     let (grip, bodies) = (held(&cloth), thrown(&BALL)?);
@@ -133,22 +147,23 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
     let mut rows: Vec<Row> = Vec::new();
     for (&side, &threads) in sizes.iter().flat_map(|side| threads.iter().map(move |threads| (side, threads))) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build().context("threads")?;
-        // Milliseconds of a frame, of the longest one, and why it ended too early.
+        // Milliseconds of a frame, of the longest one, how many took too long, and why it ended too early.
         let timed = |frame: &mut dyn FnMut() -> Result<(), StepError>| {
-            let (mut sum, mut worst, mut count) = (0.0, 0.0f64, 0);
+            let (mut sum, mut worst, mut late, mut count) = (0.0, 0.0f64, 0, 0);
             let mut failed = None;
             while count < FRAMES && failed.is_none() {
                 let begin = Instant::now();
                 failed = frame().err();
                 let ms = 1e3 * begin.elapsed().as_secs_f64();
                 (sum, worst, count) = (sum + ms, worst.max(ms), count + 1);
+                late += usize::from(ms > LATE);
             }
-            (sum / count as f64, worst, failed.map(|error| error.to_string()))
+            (sum / count as f64, (worst, late), failed.map(|error| error.to_string()))
         };
         for way in &WAYS {
             let mut simulation = ours(side as usize, way)?;
             let mut stages = Stages { spent: Default::default(), now: None };
-            let (ms_per_frame, ms_worst, failed) = timed(&mut || {
+            let (ms_per_frame, (ms_worst, late), failed) = timed(&mut || {
                 pool.install(|| {
                     (0..STEPS).try_for_each(|_| simulation.step_watched(&mut stages))?;
                     stages.leave();
@@ -159,10 +174,12 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
             rows.push(Row {
                 engine: "ripstop",
                 solver: way.solver,
+                on_itself: way.on_itself,
                 nodes: side,
                 threads,
                 ms_per_frame,
                 ms_worst,
+                late,
                 tearing: Some(stages.share(&[Stage::Measure, Stage::Tear, Stage::Follow])),
                 tears: Some(simulation.tear_count()),
                 pieces: Some(pieces),
@@ -174,17 +191,19 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
         }
         let (mut rapier, ball) =
             Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), Some(TEAR_STRAIN), false)?;
-        let (ms_per_frame, ms_worst, failed) = timed(&mut || {
+        let (ms_per_frame, (ms_worst, late), failed) = timed(&mut || {
             rapier.frame();
             Ok(())
         });
         rows.push(Row {
             engine: "rapier 0.36",
             solver: "its defaults, tear strain 0.3",
+            on_itself: false,
             nodes: side,
             threads,
             ms_per_frame,
             ms_worst,
+            late,
             tearing: None,
             tears: None,
             pieces: None,
@@ -195,22 +214,24 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
         });
     }
     let mut text = String::from(
-        "| engine | solver | nodes | threads | ms/frame | worst | tearing % | tears | pieces | confetti % | flattest face | ball at m | ended by |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| engine | solver | meets itself | nodes | threads | ms/frame | worst | frames over 66 ms | tearing % | tears | pieces | confetti % | flattest face | ball at m | ended by |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     for row in &rows {
         text += &format!(
-            "| {} | {} | {}² | {} | {:.1} | {:.0} | {} | {} | {} | {} | {} | {:.2} | {} |\n",
+            "| {} | {} | {} | {}² | {} | {:.1} | {:.0} | {} | {} | {} | {} | {} | {} | {:.2} | {} |\n",
             row.engine,
             row.solver,
+            if row.on_itself { "yes" } else { "no" },
             row.nodes,
             row.threads,
             row.ms_per_frame,
             row.ms_worst,
+            row.late,
             or_none(row.tearing.map(|share| format!("{:.1}", 100.0 * share))),
             or_none(row.tears.map(|tears| tears.to_string())),
             or_none(row.pieces.map(|pieces| pieces.to_string())),
-            or_none(row.confetti.map(|share| format!("{:.2}", 100.0 * share))),
+            or_none(row.confetti.map(|share| format!("{:.2}", 100.0 * share.abs()))),
             or_none(row.flattest.map(|share| format!("{share:.2}"))),
             row.ball_height,
             or_none(row.failed.clone())

@@ -157,7 +157,8 @@ fn several(args: &Args, pool: &ThreadPool, parts: &Parts, name: &str, folder: &P
         .with_context(|| format!("{}: can't be written\n       choose another folder with -o", path.display()))?;
     println!("{}", Row::table(&rows));
     for outcome in &outcomes {
-        println!("{name}: {} is {}, expected {}", outcome.name, value_of(outcome), outcome.expected);
+        let judged = if outcome.met { "as expected" } else { "not as expected" };
+        println!("{name}: {} is {}, {judged}: {}", outcome.name, value_of(outcome), outcome.expected);
     }
     if !args.no_film {
         for folder in &folders {

@@ -39,6 +39,7 @@ fn main() {
         substeps: number(2, f64::from(usual.substeps)) as u32,
         iterations: number(3, f64::from(usual.iterations)) as u32,
         levels: number(4, f64::from(usual.levels)) as u32,
+        ..usual
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     pool.install(|| {
@@ -137,7 +138,8 @@ fn rows(side: usize) {
     pool.install(|| {
         let run = |potentials: Vec<Box<dyn Potential>>| {
             let (mut cloth, mut forces) = (cloth.clone(), Forces::new(potentials));
-            let mut xpbd = Xpbd::new(XpbdSettings { substeps: 20, iterations: 1, levels: 0 });
+            let mut xpbd =
+                Xpbd::new(XpbdSettings { substeps: 20, iterations: 1, levels: 0, ..XpbdSettings::default() });
             (0..60).map(|_| frame(&mut xpbd, &mut cloth, &mut forces)).fold(f64::MAX, f64::min)
         };
         let nothing = run(Vec::new());
@@ -156,7 +158,7 @@ fn rows(side: usize) {
 /// Milliseconds that a step takes longer after a tear of one edge, on one thread.
 fn tear(side: usize, levels: u32) {
     let (mut cloth, mut forces) = hung(side, 0.0);
-    let mut xpbd = Xpbd::new(XpbdSettings { substeps: 1, iterations: 1, levels });
+    let mut xpbd = Xpbd::new(XpbdSettings { substeps: 1, iterations: 1, levels, ..XpbdSettings::default() });
     let u = (side / 2) as f64 / (side - 1) as f64;
     let on_line = |e: &EdgeId| {
         let ends = cloth.mesh.edge_nodes(*e).map(|n| cloth.mesh.node_uv(n));

@@ -2,13 +2,15 @@
 //!
 //! Cases: `two-balls`, `ball` (with `weave=twill`), `cube`, `out-of-plane`, `bars`, `corner-load`, `hang`. Pictures are made by `ripstop run scenes/metaaphanon/…`, figures over sizes by `ripstop-bench yarns`.
 //! Keys: `weave` (plain, twill21, twill, twill31, satin, basket), `ratio` (breaking force over friction, or `none`), `seed`, `frames`, `substeps`,
-//! `all_yarn=1`, `self=0`, `verbose=1` (every fifth frame: counts, largest strain, load, mean speeds of whole cloth, of what slides and of what is free), `check=1` (counts passings of yarns from step to step and from frame to frame, and particles in bodies).
+//! `all_yarn=1`, `self=0`, `verbose=1` (every fifth frame: counts, largest strain, load, mean speeds of whole cloth, of what slides and of what is free), `check=1` (counts passings of yarns, followed by substeps, and particles in bodies).
 
 use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
 use ripstop::cloth::Placement;
-use ripstop::yarn::{By, Family, Kind, Run, Solver, Spec, Strand, Weave, Woven, inside_bodies, overlaps, passings};
+use ripstop::yarn::{
+    By, Family, Kind, Run, Solver, Spec, Strand, Watch, Weave, Woven, inside_bodies, overlaps, passings,
+};
 use ripstop::{Key, Vec3};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::time::Instant;
 
@@ -150,12 +152,12 @@ fn make(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(Woven, Bodies, u
 /// Passings and the like, counted.
 #[derive(Default)]
 struct Check {
-    /// Runs after the last step and after the last frame.
-    step: Vec<Run>,
+    watch: Watch,
+    /// Yarns after the last frame.
     frame: Vec<Run>,
-    /// From step to step, by what the slacker of the crossings around the two segments are; from frame to frame.
-    passed: [usize; 5],
-    passed_frames: usize,
+    /// Passings by the way of the yarns, and if they went straight from frame to frame.
+    passed: usize,
+    passed_straight: usize,
     overlaps: usize,
     inside: usize,
 }
@@ -165,45 +167,23 @@ fn strands(runs: &[Run], radius: f64) -> Vec<Strand<'_>> {
 }
 
 impl Check {
-    fn look(&mut self, cloth: &Woven, bodies: &Bodies, ends_frame: bool, loud: bool) {
-        let radius = 0.5 * cloth.spec().thickness;
-        let runs = cloth.runs();
-        for passing in passings(&strands(&self.step, radius), &strands(&runs, radius)) {
-            let kind = |k: usize| {
-                let (yarn, s) = ((passing.yarns[k] / 2) as usize, passing.segments[k]);
-                let at = |s: usize| {
-                    if passing.yarns[k] % 2 == 0 { cloth.crossing(yarn, s) } else { cloth.crossing(s, yarn) }
-                };
-                cloth.kind(at(s)).max(cloth.kind(at(s + 1)))
-            };
-            self.passed[kind(0).max(kind(1)) as usize] += 1;
-            if loud {
-                println!("{:.4} s: {passing:?} {:?} {:?}", cloth.time(), kind(0), kind(1));
-            }
-        }
-        if ends_frame {
-            self.passed_frames += passings(&strands(&self.frame, radius), &strands(&runs, radius)).len();
-            self.overlaps += overlaps(&strands(&runs, radius), 0.5).len();
-            let held: std::collections::BTreeSet<usize> =
-                cloth.holds().iter().flat_map(|hold| hold.crossings()).collect();
-            let both = |c: usize| Family::BOTH.map(|family| cloth.position(family, c));
-            let free = (0..cloth.crossings()).filter(|c| !held.contains(c));
-            self.inside += inside_bodies(free.flat_map(both), bodies);
-            self.frame.clone_from(&runs);
-        }
-        self.step = runs;
+    fn end_frame(&mut self, cloth: &Woven, bodies: &Bodies) {
+        self.passed += self.watch.take();
+        let (radius, runs) = (0.5 * cloth.spec().thickness, cloth.runs());
+        let now = strands(&runs, radius);
+        self.passed_straight += passings(&strands(&self.frame, radius), &now).len();
+        self.overlaps += overlaps(&now, 0.5).len();
+        let held: BTreeSet<usize> = cloth.holds().iter().flat_map(|hold| hold.crossings()).collect();
+        let both = |c: usize| Family::BOTH.map(|family| cloth.position(family, c));
+        let free = (0..cloth.crossings()).filter(|c| !held.contains(c));
+        self.inside += inside_bodies(free.flat_map(both), bodies);
+        self.frame = runs;
     }
 
-    fn report(&self) {
-        let of = |kind: Kind| self.passed[kind as usize];
+    fn report(&self, told: usize) {
         println!(
-            "passings from step to step: whole {}, couples {}, free {}; from frame to frame {}; overlaps {}, points in bodies {}",
-            of(Kind::Welded),
-            of(Kind::Sliding) + of(Kind::Loose) + of(Kind::Connected),
-            of(Kind::Disconnected),
-            self.passed_frames,
-            self.overlaps,
-            self.inside
+            "passings: {} by the way of the yarns, {} straight from frame to frame, {told} told by the cloth itself; overlaps {}, points in bodies {}",
+            self.passed, self.passed_straight, self.overlaps, self.inside
         );
     }
 }
@@ -227,17 +207,21 @@ fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Resu
     let steps = (1.0 / 30.0 / cloth.spec().step).round() as usize;
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut check = keys.contains_key("check").then(Check::default);
-    let loud = keys.get("check").is_some_and(|word| word == "2");
     for frame in 0..frames {
         let torn = cloth.counts().cuts > 0;
         let start = Instant::now();
-        for k in 1..=steps {
-            cloth.step(&mut bodies)?;
+        for _ in 0..steps {
             if let Some(check) = &mut check {
-                check.look(&cloth, &bodies, k == steps, loud);
+                cloth.step_watched(&mut bodies, |cloth| check.watch.look(cloth))?;
+                check.watch.end_step(&cloth);
+            } else {
+                cloth.step(&mut bodies)?;
             }
         }
         let ms = start.elapsed().as_secs_f64() * 1e3;
+        if let Some(check) = &mut check {
+            check.end_frame(&cloth, &bodies);
+        }
         if torn {
             after.push(ms)
         } else {
@@ -246,7 +230,7 @@ fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Resu
         if keys.contains_key("verbose") && frame % 5 == 4 {
             let c = cloth.counts();
             let load = cloth.holds().iter().map(|hold| hold.load.length()).fold(0.0, f64::max);
-            let passed = check.as_ref().map_or(0, |check| check.passed.iter().sum());
+            let passed = check.as_ref().map_or(0, |check| check.passed);
             println!(
                 "frame {frame:3} {ms:6.1} ms  couples {:5} disconnected {:5} cuts {:4} pieces {:3} strain {:.3} load {load:.2e} speeds {:.4} {:.4} {:.4} passed {passed}",
                 c.couples,
@@ -260,7 +244,9 @@ fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Resu
             );
         }
     }
-    check.iter().for_each(Check::report);
+    if let Some(check) = check {
+        check.report(cloth.take_passings().len());
+    }
     let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len().max(1) as f64;
     let all: Vec<f64> = before.iter().chain(&after).copied().collect();
     Ok((cloth, Times { all: mean(&all), before: mean(&before), after: mean(&after) }))

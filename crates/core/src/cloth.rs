@@ -43,6 +43,8 @@ pub struct Cloth {
     /// How far from its position the last step left every node that an integrator then brought into [balance](crate::integrator::Integrator::balance), from
     /// where the next step begins [m]; no rows without one.
     pub lean: Column<NodeId, Vec3>,
+    /// Mean velocity of every node over the last step [m/s], for integrators whose velocities [tremble](crate::integrator::Integrator::trembles) where things may touch; no rows without one.
+    pub drift: Column<NodeId, Vec3>,
     /// Mass of every node [kg]: a third of each of its faces.
     pub mass: Column<NodeId, f64>,
     /// One over mass, zero for a held node [1/kg].
@@ -91,6 +93,7 @@ impl Cloth {
             x,
             v: Column::filled(count, Vec3::ZERO),
             lean: Column::new(),
+            drift: Column::new(),
             mass: Column::filled(count, 0.0),
             inverse_mass: Column::filled(count, 0.0),
             held_by: Column::filled(count, 0),
@@ -189,8 +192,8 @@ impl Cloth {
                 Change::NodeMoved { node, corners, at } => {
                     let mix = |column: &Column<NodeId, Vec3>| corners.iter().zip(at).map(|(&n, w)| column[n] * w).sum();
                     (self.x[node], self.v[node]) = (mix(&self.x), mix(&self.v));
-                    if !self.lean.is_empty() {
-                        self.lean[node] = mix(&self.lean);
+                    for column in [&mut self.lean, &mut self.drift].into_iter().filter(|column| !column.is_empty()) {
+                        column[node] = mix(column);
                     }
                     for e in copies(node, &log[k..]).iter().flat_map(|&n| edges_at(&self.mesh, n)).collect::<Vec<_>>() {
                         // Those that are made later in the log are woven then.
@@ -212,6 +215,11 @@ impl Cloth {
             let change = (momentum - self.momentum(self.mesh.nodes())) / mass;
             touched.iter().for_each(|&n| self.v[n] += change);
         }
+    }
+
+    /// What a step changes of every node: positions, velocities, lean and drift.
+    pub(crate) fn motion(&self) -> [&Column<NodeId, Vec3>; 4] {
+        [&self.x, &self.v, &self.lean, &self.drift]
     }
 
     fn momentum(&self, nodes: impl Iterator<Item = NodeId>) -> Vec3 {
@@ -298,9 +306,8 @@ impl Cloth {
         let held = if from.iter().all(|&(n, _)| self.held_by[n] == grip) { grip } else { 0 };
         self.x.push(x);
         self.v.push(v);
-        if !self.lean.is_empty() {
-            let lean = mix(&self.lean);
-            self.lean.push(lean);
+        for column in [&mut self.lean, &mut self.drift].into_iter().filter(|column| !column.is_empty()) {
+            column.push(mix(column));
         }
         self.mass.push(0.0);
         self.inverse_mass.push(0.0);

@@ -11,7 +11,8 @@ pub const LANES: usize = 32;
 /// One number for each of [`LANES`] rows.
 pub type Lanes = [f64; LANES];
 
-/// A loop to run with wide vectors. `run` and all it calls must be `#[inline(always)]`: what isn't inlined stays narrow.
+/// A loop to run with wide vectors. `run` and all it calls must be `#[inline(always)]`: what isn't inlined stays narrow. That goes for closures too, which can't be marked: within loops `map` of arrays and `for_each` are inlined
+/// or not from one build to the next, so they are written out as loops.
 pub trait Work {
     /// Runs it.
     fn run(self);

@@ -10,7 +10,7 @@ use crate::opening::{self, tip, tip::Tip};
 use crate::plastic::Plasticity;
 use crate::potential::{ElementSet, Forces, Hold, Potential};
 use crate::tear::{Cause, Event, HandTear, Policy, Tearing, cut_along, event, seam, tear_by_hand};
-use ripstop_mesh::{ChangeLog, NodeId};
+use ripstop_mesh::{ChangeLog, Column, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// The stages of a step, in order.
@@ -197,8 +197,8 @@ pub struct Simulation {
     unfinished: Option<Unsolved>,
     /// A blade has cut since the start was remembered, so that there is no way back to it.
     no_way_back: bool,
-    /// Positions, velocities and lean when this part of the step began.
-    start: [Vec<Vec3>; 3],
+    /// Positions, velocities, lean and drift when this part of the step began.
+    start: [Vec<Vec3>; 4],
     bodies_start: Vec<State>,
 }
 
@@ -539,6 +539,9 @@ impl Simulation {
                 self.contacts.restart(&before.x);
             }
             self.contacts.resolve(&mut self.cloth, &mut self.bodies, h);
+            if self.integrator.trembles() {
+                self.contacts.note_drift(&mut self.cloth, h);
+            }
             // Where things are is settled by now.
             self.slow_down(0.0);
             self.check(Stage::ResolveContacts)?;
@@ -744,7 +747,7 @@ impl Simulation {
 
     fn remember(&mut self) {
         self.no_way_back = false;
-        for (kept, column) in self.start.iter_mut().zip([&self.cloth.x, &self.cloth.v, &self.cloth.lean]) {
+        for (kept, column) in self.start.iter_mut().zip(self.cloth.motion()) {
             kept.clear();
             kept.extend_from_slice(column);
         }
@@ -755,12 +758,11 @@ impl Simulation {
     /// Restores the remembered state, and returns after which share of the way the first tear comes.
     fn go_back(&mut self, watch: &mut dyn Watch) -> f64 {
         watch.enter(Stage::Measure);
-        let [x, v, lean] = &self.start;
+        let [x, v, lean, drift] = &self.start;
         self.cloth.x.copy_from_slice(x);
         self.cloth.v.copy_from_slice(v);
-        // Before the first step there is none.
-        self.cloth.lean.fill(Vec3::ZERO);
-        self.cloth.lean.iter_mut().zip(lean).for_each(|(to, from)| *to = *from);
+        self.cloth.lean = Column::from_rows(lean.clone());
+        self.cloth.drift = Column::from_rows(drift.clone());
         for (b, state) in self.bodies_start.iter().enumerate() {
             self.bodies.set_pose(b, state.pose);
             self.bodies.set_velocity(b, state.velocity, state.spin);

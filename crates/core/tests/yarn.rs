@@ -5,7 +5,9 @@ use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
 use ripstop::cloth::Placement;
 use ripstop::grip::Key;
 use ripstop::wind::Wind;
-use ripstop::yarn::{By, Damping, Family, Kind, Solver, Spec, Weave, Woven, inside_bodies, passings, sweeps_needed};
+use ripstop::yarn::{
+    By, Damping, Family, Kind, Solver, Spec, Watch, Weave, Woven, inside_bodies, passings, sweeps_needed,
+};
 
 fn still() -> By {
     By::Keys(Vec::new())
@@ -99,6 +101,29 @@ fn bars_that_move_apart_tear_it_in_two() {
             assert!(other.time > cut.time && other.segment.abs_diff(cut.segment) > 3);
         }
     }
+}
+
+/// Passings of two bars' tear as seen from outside, and as the cloth tells them.
+fn passings_of_bars(self_collision: bool) -> (usize, usize) {
+    let mut cloth = bars(Spec { self_collision, ..Spec::muslin(32, 20) }, 0.8, 1.0);
+    let (mut watch, mut none, mut passed) = (Watch::default(), Bodies::default(), 0);
+    for step in 1..=288 {
+        cloth.step_watched(&mut none, |cloth| watch.look(cloth)).unwrap();
+        watch.end_step(&cloth);
+        // By frames: what comes back within one is never drawn.
+        if step % 8 == 0 {
+            passed += watch.take();
+        }
+    }
+    (passed, cloth.take_passings().len())
+}
+
+#[test]
+fn hardly_a_yarn_passes_through_another_one() {
+    let ((kept, told), (let_through, _)) = (passings_of_bars(true), passings_of_bars(false));
+    assert!(let_through > 200, "nothing would pass anyway: {let_through}");
+    assert!(kept <= let_through / 100, "{kept} of {let_through} pass");
+    assert!(told <= let_through / 100, "{told} are told");
 }
 
 /// Mean length of free ends over seeds, when the cloth is drawn apart by `speed` of its width per second [crossings].

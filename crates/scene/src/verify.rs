@@ -1,22 +1,20 @@
 //! Looks through a finished cache for what must not be: cloth that has passed through itself or into a body.
 //!
 //! In every frame, pairs of faces that [cross](ripstop::contact::crossing), of the cloth with itself and of the cloth with every body, and pieces of cloth
-//! that lie inside a closed body without crossing it. Of woven cloth, yarns that have [passed](ripstop::yarn::passings) through each other since the frame before, and points of yarns in closed
+//! that lie inside a closed body without crossing it. Of woven cloth, yarns that have [passed](ripstop::yarn::collide) through each other since the frame before, which the cloth tells as it goes, since from frame to frame yarns go other ways than straight, and points of yarns in closed
 //! bodies that don't hold them.
 //!
 //! A cache has its points in single precision, which moves each by up to 2⁻²⁴ of the largest coordinate L in each direction. So what is no deeper or no wider than
 //! 8 · 2⁻²⁴ L, half a micrometre for a cloth within a metre of the origin, counts as touching: two points, three directions, and as much again for the
 //! rotation of a body. L is that of the cloth, and for a body the larger of the two.
 
-use crate::cache::{BodyPose, CacheError, CacheReader, Frame, FrameFault, Topology, Yarns};
+use crate::cache::{BodyPose, CacheError, CacheReader, Frame, FrameFault, Passed, Topology, Yarns};
 use glam::{DQuat, DVec3};
 use ripstop::contact::crossing;
 use ripstop::parallel;
 use ripstop::sets::Sets;
-use ripstop::yarn::{Strand, passings};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Depth that is touching, over the largest coordinate.
 const TOUCHING: f64 = 8.0 / (1u32 << 24) as f64;
@@ -112,32 +110,30 @@ pub fn verify(reader: &mut CacheReader, solids: &[Solid], bad: &mut dyn FnMut(Ba
     let path = reader.path().to_path_buf();
     let mut totals = Totals::default();
     let mut frames = reader.frames();
-    let mut last: Option<Arc<Yarns>> = None;
     loop {
         let mut batch = Vec::with_capacity(TOGETHER);
         for frame in frames.by_ref().take(TOGETHER) {
-            let mut frame = frame?;
+            let frame = frame?;
             // Bodies arrive one after the other.
             if frame.bodies.len() > solids.len() {
                 let fault = FrameFault::Size { table: "bodies", found: frame.bodies.len(), expected: solids.len() };
                 return Err(CacheError::Frame { path, index: frame.index, fault });
             }
-            let now = frame.yarns.take().map(Arc::new);
-            batch.push((frame, now.clone(), std::mem::replace(&mut last, now), None));
+            batch.push((frame, None));
         }
         if batch.is_empty() {
             return Ok(totals);
         }
         parallel::for_each_chunk(&mut batch, 1, |_, rows| {
-            for (frame, now, before, found) in rows {
-                *found = match now {
-                    Some(now) => look_at_yarns(frame, now, before.as_deref(), solids),
+            for (frame, found) in rows {
+                *found = match &frame.yarns {
+                    Some(yarns) => look_at_yarns(frame, yarns, solids),
                     None => look(frame, solids),
                 };
             }
         });
         totals.frames += batch.len();
-        for found in batch.into_iter().filter_map(|(.., found)| found) {
+        for found in batch.into_iter().filter_map(|(_, found)| found) {
             totals.bad_frames += 1;
             totals.itself += found.itself;
             totals.bodies += found.bodies.iter().map(|b| b.crossings).sum::<usize>();
@@ -180,20 +176,11 @@ fn look(frame: &Frame, solids: &[Solid]) -> Option<BadFrame> {
     wrong.then_some(BadFrame { frame: frame.index, time: frame.time, itself: pairs.len(), bodies, first })
 }
 
-/// Looks at one frame of woven cloth, and at the one before it.
-fn look_at_yarns(frame: &Frame, now: &Yarns, before: Option<&Yarns>, solids: &[Solid]) -> Option<BadFrame> {
-    let points = |yarns: &Yarns| yarns.points.iter().map(|p| vector(*p)).collect::<Vec<_>>();
-    let (x, earlier) = (points(now), before.map(points));
-    let passed = match (before, &earlier) {
-        (Some(before), Some(earlier)) => passings(&strands(before, earlier), &strands(now, &x)),
-        _ => Vec::new(),
-    };
-    let first = passed.first().map(|p| Place {
-        faces: p.yarns.map(|yarn| yarn as u32),
-        yarns: true,
-        body: None,
-        at: p.place.to_array(),
-    });
+/// Looks at one frame of woven cloth.
+fn look_at_yarns(frame: &Frame, now: &Yarns, solids: &[Solid]) -> Option<BadFrame> {
+    let x: Vec<DVec3> = now.points.iter().map(|p| vector(*p)).collect();
+    let place = |p: &Passed| Place { faces: p.yarns, yarns: true, body: None, at: vector(p.place).to_array() };
+    let first = now.passed.first().map(place);
     let mut bodies = Vec::new();
     for (solid, pose) in solids.iter().zip(&frame.bodies).filter(|(solid, _)| solid.closed) {
         let around = solid.placed(pose);
@@ -205,18 +192,8 @@ fn look_at_yarns(frame: &Frame, now: &Yarns, before: Option<&Yarns>, solids: &[S
             bodies.push(BadBody { name: solid.name.clone(), crossings, inside: 0 });
         }
     }
-    let wrong = !passed.is_empty() || !bodies.is_empty();
-    wrong.then_some(BadFrame { frame: frame.index, time: frame.time, itself: passed.len(), bodies, first })
-}
-
-fn strands<'a>(yarns: &Yarns, points: &'a [DVec3]) -> Vec<Strand<'a>> {
-    let strand = |(curve, range): (&crate::cache::Curve, std::ops::Range<usize>)| Strand {
-        yarn: 2 * u64::from(curve.yarn) + u64::from(!curve.warp),
-        first: curve.first as usize,
-        points: &points[range],
-        radius: f64::from(0.5 * yarns.thickness),
-    };
-    yarns.ranges().map(strand).collect()
+    let wrong = !now.passed.is_empty() || !bodies.is_empty();
+    wrong.then_some(BadFrame { frame: frame.index, time: frame.time, itself: now.passed.len(), bodies, first })
 }
 
 fn vector(p: [f32; 3]) -> DVec3 {
@@ -270,31 +247,31 @@ mod tests {
         }
     }
 
-    /// A frame with a warp along y at x = 0, and a weft along x at this height.
-    fn woven(index: u32, height: f32) -> Frame {
+    /// A frame with a warp along y at x = 0, and a weft along x, which may have passed through it.
+    fn woven(index: u32, passed: bool) -> Frame {
         let curve = |warp| crate::cache::Curve { warp, yarn: 3, first: 0, count: 2 };
         let yarns = Yarns {
             spacing: 1.0,
             thickness: 0.1,
             crossings: [2, 2],
             curves: vec![curve(true), curve(false)],
-            points: vec![[0.0, -1.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, height], [1.0, 0.0, height]],
+            points: vec![[0.0, -1.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.3], [1.0, 0.0, 0.3]],
             velocities: vec![[0.0; 3]; 4],
             loose: vec![0; 4],
             held: vec![false, true, false, false],
+            passed: passed.then_some(Passed { yarns: [6, 7], place: [0.0, 0.0, 0.25] }).into_iter().collect(),
         };
         Frame { yarns: Some(yarns), ..frame(index, &[FLAT], vec![at([0.0, 1.0, 0.0])]) }
     }
 
     #[test]
-    fn yarns_that_swap_sides_have_passed_and_what_a_body_holds_may_be_in_it() {
-        let frames: Vec<Frame> =
-            [1.0, 0.5, -0.5, -0.2, 0.3].iter().enumerate().map(|(i, h)| woven(i as u32, *h)).collect();
+    fn yarns_that_have_passed_are_told_and_what_a_body_holds_may_be_in_it() {
+        let frames: Vec<Frame> = (0..5).map(|i| woven(i, i == 2 || i == 4)).collect();
         let (totals, bad) = found(&frames, &[cube()]).unwrap();
         assert_eq!((totals.itself, totals.bodies), (2, 0));
         assert_eq!(bad.iter().map(|b| b.frame).collect::<Vec<_>>(), [2, 4]);
         let first = bad[0].first.as_ref().unwrap();
-        assert!(first.yarns && first.faces == [6, 7] && first.at[2].abs() < 1e-6, "{first:?}");
+        assert!(first.yarns && first.faces == [6, 7] && first.at[2] == 0.25, "{first:?}");
         let mut free = frames[0].clone();
         free.yarns.as_mut().unwrap().held[1] = false;
         let (totals, _) = found(&[free], &[cube()]).unwrap();

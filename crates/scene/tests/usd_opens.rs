@@ -121,6 +121,7 @@ fn yarns(index: u32, time: f32) -> Yarns {
         curves,
         velocities: points.iter().map(|p| [0.0, 0.0, p[0]]).collect(),
         held: vec![false; points.len()],
+        passed: Vec::new(),
         loose: points.iter().map(|p| if p[1] == 1.0 && index >= 4 { 2 } else { 0 }).collect(),
         points,
     }

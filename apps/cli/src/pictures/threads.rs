@@ -91,6 +91,7 @@ mod tests {
             velocities: vec![[0.0; 3]; 4],
             loose: vec![0, 0, 2, 3],
             held: vec![false; 4],
+            passed: Vec::new(),
         }
     }
 

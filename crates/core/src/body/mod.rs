@@ -15,7 +15,7 @@
 //! 4. [`Bodies::advance`]: c ← c + v h, and contacts of bodies among themselves;
 //! 5. [`Bodies::set_pose`], [`Bodies::set_velocity`] and again `push`: whatever contact with cloth still corrects.
 //!
-//! Cloth meets the triangles of a body's [`Surface`], so one mechanism serves cloth on cloth and cloth on bodies. Bodies
+//! Cloth meets the triangles of a body's [`Surface`], so one mechanism serves cloth on cloth and cloth on bodies; balls are met as they are by cloth that is fine beside them. Bodies
 //! meet each other with their exact shapes, through rapier (Dimforge, `rapier3d-f64`): soft contacts, Coulomb friction
 //! (the mean of both coefficients), no bounce. Its types stay inside [`mod@self`].
 //!

@@ -1,4 +1,4 @@
-//! Surfaces of shapes as triangles: what cloth meets of a body, and what is drawn of it.
+//! Surfaces of shapes as triangles: what cloth meets of a body (but for balls, which fine cloth meets as they are), and what is drawn of it.
 //!
 //! | shape | points | triangles | furthest from the exact shape |
 //! |---|---|---|---|

@@ -132,6 +132,7 @@ impl Contacts {
             match pair {
                 Pair::EdgeEdge(e, f) => [e, f].into_iter().filter_map(|e| field.sharp_edge(e)).for_each(&mut press),
                 Pair::PointFace(p, _) => field.sharp_at(p).for_each(&mut press),
+                Pair::BallNode(..) => {}
             }
         }
     }
@@ -145,6 +146,7 @@ impl Contacts {
         let corners = field.corners(pair);
         let Some(&on) = corners.iter().find(|&&p| field.is_keen(p)) else { return false };
         let sharp: Vec<usize> = match pair {
+            Pair::BallNode(..) => return false,
             Pair::EdgeEdge(e, f) => [e, f].into_iter().filter_map(|e| field.sharp_edge(e)).collect(),
             Pair::PointFace(p, _) if field.is_body(p) => field.sharp_at(p).collect(),
             Pair::PointFace(..) => {

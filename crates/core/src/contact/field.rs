@@ -1,5 +1,8 @@
 //! All that can touch: points, edges and triangles of bodies and cloth in one numbering, and which of them are near each other.
 //!
+//! To cloth that is fine beside it a ball is one point, its middle, with a radius: nodes and triangles of the cloth meet it by their distance from there, so it is round and costs a pair for each of them.
+//! Of other bodies cloth meets the triangles.
+//!
 //! Points of bodies come first, nodes of the cloth after them, so that numbers stay as they are when the cloth tears. A pair is a point with
 //! a triangle or an edge with an edge, never of one body and never with a corner in common.
 //!
@@ -12,7 +15,7 @@ use super::flat::Flat;
 use super::nearest;
 use super::row::{NOBODY, Row};
 use super::tree::{Swept, Tree};
-use crate::body::{Bodies, Body};
+use crate::body::{Bodies, Body, Shape};
 use crate::cloth::Cloth;
 use crate::math::Vec3;
 use crate::parallel;
@@ -26,6 +29,8 @@ pub enum Pair {
     PointFace(u32, u32),
     /// Two edges, the smaller number first.
     EdgeEdge(u32, u32),
+    /// The middle of a ball and a node.
+    BallNode(u32, u32),
 }
 
 /// A distance in single precision that is no larger.
@@ -47,6 +52,22 @@ fn meets(body: &Body) -> bool {
     body.ties.is_empty()
 }
 
+/// A ball is met as it is by cloth whose edges are at most this share of its radius: then nodes are dense enough to keep it off in every direction. Coarser cloth meets its triangles.
+const FINE: f64 = 0.2;
+
+/// The radius of a body that is met as a ball [m], by cloth with edges of this length [m] in the mean; zero if it isn't.
+fn radius(body: &Body, edge: f64) -> f64 {
+    match body.shape {
+        Shape::Ball { radius } if body.surface.sharp.is_empty() && edge <= FINE * radius => radius,
+        _ => 0.0,
+    }
+}
+
+/// The points by which a body is met, in its own coordinates [m]; of one that is met as a ball its middle.
+pub fn points(body: &Body, radius: f64) -> &[Vec3] {
+    if radius > 0.0 { &[Vec3::ZERO] } else { &body.surface.points }
+}
+
 /// Everything that can touch.
 #[derive(Default)]
 pub struct Field {
@@ -58,6 +79,10 @@ pub struct Field {
     on_itself: bool,
     /// Body of each point of a body.
     pub body_of: Vec<u32>,
+    /// Radius of each point of a body [m]: zero but for the middle of a ball.
+    radii: Vec<f64>,
+    /// The same of each body.
+    pub round: Vec<f64>,
     /// Points of the edges that cut, in order.
     pub sharp: Vec<[u32; 2]>,
     /// Of each point of a body: it belongs to such an edge.
@@ -91,6 +116,10 @@ pub struct Field {
     pub apart: Vec<f32>,
     /// Points that are elsewhere than the list takes them to be; none if all are listed anew.
     strayed: Vec<bool>,
+    /// Points of triangles that have changed since the list was made.
+    changed: Vec<bool>,
+    /// Triangles have joined the tree since then.
+    relinked: bool,
     /// Where the list takes every point to be at its time zero [m], and its velocity [m/s].
     ways: Vec<(Vec3, Vec3)>,
     /// Slack of the list [m]; no list if negative.
@@ -99,18 +128,20 @@ pub struct Field {
     clock: f64,
     h: f64,
     until: f64,
-    /// Steps that the next list is made for.
-    span: f64,
 }
 
 impl Field {
     /// Takes points, edges and triangles of bodies and cloth anew: at the beginning, and after edits of the cloth.
     pub fn link(&mut self, cloth: &Cloth, bodies: &Bodies, on_itself: bool) {
         self.on_itself = on_itself;
-        let body_faces = self.body_faces;
+        let (body_faces, body_points) = (self.body_faces, self.body_points);
         self.faces.clear();
         self.edges.clear();
         self.body_of.clear();
+        self.radii.clear();
+        let edge = cloth.mean_edge();
+        self.round.clear();
+        self.round.extend(bodies.iter().map(|body| radius(body, edge)));
         self.sharp.clear();
         let mut flat: Vec<u32> = Vec::new();
         self.honed.clear();
@@ -118,7 +149,12 @@ impl Field {
         for (b, body) in bodies.iter().enumerate().filter(|(_, body)| meets(body)) {
             let (first, first_edge) = (self.body_of.len() as u32, self.edges.len() as u32);
             let surface = &body.surface;
-            self.body_of.resize(self.body_of.len() + surface.points.len(), b as u32);
+            let radius = self.round[b];
+            self.body_of.resize(self.body_of.len() + points(body, radius).len(), b as u32);
+            self.radii.resize(self.body_of.len(), radius);
+            if radius > 0.0 {
+                continue;
+            }
             self.edges.extend(surface.edges.iter().map(|e| e.map(|p| p + first)));
             flat.extend(surface.flat.iter().map(|e| e + first_edge));
             self.sharp.extend(surface.sharp.iter().map(|&e| surface.edges[e as usize].map(|p| p + first)));
@@ -148,9 +184,10 @@ impl Field {
             edges: f.corners().map(|c| mesh.edge(c).0 + first_edge),
             owns: 0,
         }));
+        let points_now = self.body_points + mesh.node_count();
         let (points, edges) = &mut self.face_of;
         points.clear();
-        points.resize(self.body_points + mesh.node_count(), u32::MAX);
+        points.resize(points_now, u32::MAX);
         edges.clear();
         edges.resize(self.edges.len(), u32::MAX);
         // Nobody asks for these.
@@ -168,7 +205,6 @@ impl Field {
             }
         }
         let changed = self.flat.link(cloth);
-        self.slack = -1.0;
         // After edits the tree stays as it is but for what is new.
         let (first, flat) = (self.body_faces as u32, &self.flat);
         let beside = |f: u32| flat.beside(f.checked_sub(first)?).map(|g| g + first);
@@ -176,6 +212,27 @@ impl Field {
         if self.built {
             let marked: Vec<bool> = std::iter::repeat_n(false, body_faces).chain(changed.iter().copied()).collect();
             self.flat.forget_changed(&changed, &self.tree.marked(&marked));
+        }
+        self.relinked = true;
+        let round_only = self.body_faces == 0 && !on_itself;
+        if !(self.built || round_only) || body_points != self.body_points || self.ways.len() > points_now {
+            self.slack = -1.0;
+        }
+        if self.slack >= 0.0 {
+            // What was listed of triangles that are as they were is good still.
+            self.changed.resize(points_now, true);
+            for (face, _) in self.faces[self.body_faces..].iter().zip(&changed).filter(|(_, changed)| **changed) {
+                face.points.iter().for_each(|&p| self.changed[p as usize] = true);
+            }
+        }
+    }
+
+    /// Radius of the ball of a pair [m]; zero if there is none.
+    #[inline]
+    pub fn radius(&self, pair: Pair) -> f64 {
+        match pair {
+            Pair::PointFace(p, _) | Pair::BallNode(p, _) => self.radii.get(p as usize).copied().unwrap_or(0.0),
+            Pair::EdgeEdge(..) => 0.0,
         }
     }
 
@@ -245,7 +302,7 @@ impl Field {
         self.edges[edge as usize]
     }
 
-    /// The four points of a pair: the point and the three of the triangle, or two and two.
+    /// The four points of a pair: the point and the three of the triangle, or two and two, or the ball's and three times the node.
     #[inline]
     pub fn corners(&self, pair: Pair) -> [u32; 4] {
         match pair {
@@ -257,6 +314,7 @@ impl Field {
                 let ([a, b], [c, d]) = (self.edges[e as usize], self.edges[f as usize]);
                 [a, b, c, d]
             }
+            Pair::BallNode(p, n) => [p, n, n, n],
         }
     }
 
@@ -266,6 +324,7 @@ impl Field {
         let (a, b) = match pair {
             Pair::PointFace(p, f) => (self.face_of.0[p as usize], f),
             Pair::EdgeEdge(e, f) => (self.face_of.1[e as usize], self.face_of.1[f as usize]),
+            Pair::BallNode(..) => return None,
         };
         let corners = |f: u32| self.faces.get(f as usize).map(|face| face.points.map(|p| self.start[p as usize]));
         let ([a, b], [first, second]) = ([corners(a)?, corners(b)?], [a, b].map(|f| (f as usize) < self.body_faces));
@@ -281,12 +340,12 @@ impl Field {
         }
     }
 
-    /// Sets where all points are, at the beginning of the step or now.
-    pub fn place(out: &mut Vec<Vec3>, cloth: &[Vec3], bodies: &Bodies, before: bool) {
+    /// Sets where all points are, at the beginning of the step or now, with the radii of bodies that are met as balls.
+    pub fn place(out: &mut Vec<Vec3>, round: &[f64], cloth: &[Vec3], bodies: &Bodies, before: bool) {
         out.clear();
         for (b, body) in bodies.iter().enumerate().filter(|(_, body)| meets(body)) {
             let pose = if before { bodies.pose_before(b) } else { bodies.pose(b) };
-            out.extend(body.surface.points.iter().map(|&p| pose.apply(p)));
+            out.extend(points(body, round[b]).iter().map(|&p| pose.apply(p)));
         }
         out.extend_from_slice(cloth);
     }
@@ -303,32 +362,34 @@ impl Field {
 
     /// True if the list is good for this step. Otherwise notes what has strayed, if that is little. Asked again in the same step, only what has `moved` since needs a look.
     fn is_listed(&mut self, moved: Option<&[bool]>) -> bool {
-        let Self { start, now, strayed, ways, slack, clock, h, until, span, .. } = self;
+        let Self { start, now, strayed, changed, ways, slack, clock, h, until, .. } = self;
         strayed.clear();
-        if *slack < 0.0 || ways.len() != now.len() {
+        if *slack < 0.0 {
+            changed.clear();
+        }
+        if *slack < 0.0 || ways.len() > now.len() {
             return false;
         }
+        // New points are among those that have changed.
+        ways.resize(now.len(), (Vec3::ZERO, Vec3::ZERO));
+        changed.resize(now.len(), false);
         let (begin, end) = (*clock, *clock + *h);
         if end > *until * (1.0 + 1e-9) {
-            *span = (2.0 * *span).min(MOST_STEPS);
             return false;
         }
         let limit = (0.5 * *slack) * (0.5 * *slack);
         let (mut count, mut total) = (0, 0);
         strayed.extend(start.iter().zip(&*now).zip(&*ways).enumerate().map(|(i, ((start, now), &(place, by)))| {
             total += 1;
-            if moved.is_some_and(|moved| !moved[i]) {
+            if moved.is_some_and(|moved| !moved[i]) && !changed[i] {
                 return false;
             }
             // Straight ways that are near at both ends are near all the time. What is no number has strayed.
             let near = (*start - place - by * begin).length_squared().max((*now - place - by * end).length_squared());
-            let strayed = near.is_nan() || near > limit;
+            let strayed = changed[i] || near.is_nan() || near > limit;
             count += usize::from(strayed);
             strayed
         }));
-        if 2 * count > total {
-            *span = (0.5 * *span).max(1.0);
-        }
         // A list is mended only if that is much less work.
         if count == 0 || 2 * count > total {
             strayed.clear();
@@ -338,10 +399,9 @@ impl Field {
 
     /// Takes the ways of all points, or of those that have strayed, to be as they are now.
     fn set_ways(&mut self) {
-        let Self { start, now, strayed, ways, clock, h, until, span, .. } = self;
+        let Self { start, now, strayed, ways, clock, h, until, .. } = self;
         if strayed.is_empty() {
-            *span = span.max(1.0);
-            (*clock, *until) = (0.0, *span * *h);
+            (*clock, *until) = (0.0, STEPS * *h);
             ways.clear();
             ways.extend(start.iter().zip(&*now).map(|(start, now)| (*start, (*now - *start) / *h)));
             return;
@@ -358,14 +418,15 @@ impl Field {
         if self.is_listed(moved) {
             return false;
         }
+        self.changed.fill(false);
         self.set_ways();
         let Self { ways, single, largest, tree, flat, faces, edges, origin, strayed, lively, until, .. } = self;
         let all = strayed.is_empty();
         if all {
             *origin = ways.last().map_or(Vec3::ZERO, |way| way.0);
             *largest = 0.0;
-            single.resize(ways.len(), (Vec3A::ZERO, Vec3A::ZERO));
         }
+        single.resize(ways.len(), (Vec3A::ZERO, Vec3A::ZERO));
         // The whole time of the list, also where it was mended later: so boxes of different age fit together.
         for (i, (single, &(place, by))) in single.iter_mut().zip(&*ways).enumerate() {
             if all || strayed[i] {
@@ -378,17 +439,19 @@ impl Field {
         let at = |p: u32| single[p as usize];
         let boxed = |f: u32| Swept::of(faces[f as usize].points.map(at));
         let stray = |points: &[u32]| all || points.iter().any(|&p| strayed[p as usize]);
-        let new = !self.built;
+        // With nothing but balls to meet there is nothing that a tree could find.
+        let round_only = self.body_faces == 0 && !self.on_itself;
+        let new = !self.built && !round_only;
         if new {
             let middle = |f: &Face| f.points.iter().map(|&p| at(p).0).sum::<Vec3A>() / 3.0;
             tree.build(&faces.iter().map(middle).collect::<Vec<_>>(), self.body_faces as u32);
             flat.forget();
         }
         // Built anew next time if it has become bad.
-        if all || new {
+        if (all || new || std::mem::take(&mut self.relinked)) && !round_only {
             self.built = tree.refit(boxed);
         }
-        if !all {
+        if !all && !round_only {
             lively.clear();
             lively.extend(faces.iter().map(|face| stray(&face.points)));
             tree.enliven(lively, boxed);
@@ -454,9 +517,31 @@ impl Field {
             flat.place(tree, body_faces, some, |f| faces[f + body_faces as usize].points.map(at));
         }
         let calm = |nodes: (u32, u32), of: [&[u32]; 2]| !on_itself || flat.is_calm(nodes, of, reach, largest as f32);
-        tree.pairs(reach, calm, take, &mut self.lists);
+        if round_only {
+            self.lists.clear();
+        } else {
+            tree.pairs(reach, calm, take, &mut self.lists);
+        }
+        let mut round = Vec::new();
+        for (p, &radius) in self.radii.iter().enumerate().filter(|(_, radius)| **radius > 0.0) {
+            let (p, reach) = (p as u32, reach + radius as f32 * (1.0 + 1e-6));
+            let (ball, ball_strayed) = (Swept::of([at(p)]), stray(&[p]));
+            let meets = |n: u32| ball.may_meet(&Swept::of([at(n)]), reach);
+            let ball_at = at(p);
+            for n in self.body_points as u32..ways.len() as u32 {
+                if (ball_strayed || stray(&[n])) && meets(n) {
+                    round.push(Pair::BallNode(p, n));
+                }
+            }
+            for (f, face) in faces.iter().enumerate().skip(body_faces as usize) {
+                let near = (ball_strayed || stray(&face.points)) && ball.may_meet(&boxed(f as u32), reach);
+                if near && !stays_out(ball_at, face.points.map(at), reach) {
+                    round.push(Pair::PointFace(p, f as u32));
+                }
+            }
+        }
         self.keep_unstrayed();
-        self.lists.iter().for_each(|list| self.pairs.extend_from_slice(list));
+        self.lists.iter().chain([&round]).for_each(|list| self.pairs.extend_from_slice(list));
         self.apart.resize(self.pairs.len(), -1.0);
         self.slack = slack;
         true
@@ -468,7 +553,8 @@ impl Field {
         parallel::for_each(&mut apart, |i, apart| {
             if *apart < 0.0 {
                 let pair = self.pairs[i];
-                *apart = rounded_down(nearest(pair, self.corners(pair).map(|p| self.start[p as usize])).1.length());
+                let (_, between) = nearest(pair, self.corners(pair).map(|p| self.start[p as usize]));
+                *apart = rounded_down((between.length() - self.radius(pair)).max(0.0));
             }
         });
         self.apart = apart;
@@ -539,8 +625,8 @@ fn stay_apart(one: [Way; 2], other: [Way; 2], reach: f32) -> bool {
     separates(n.as_vec3a(), one, other, reach)
 }
 
-/// Steps that a list is made for, at most.
-const MOST_STEPS: f64 = 2.0;
+/// Steps that a list is made for. One that is made at the end of a step, by the way that things have gone, is good at the beginning of the next as well, since they are taken to go on so.
+const STEPS: f64 = 2.0;
 
 /// True if two triangles that share one point stay apart otherwise, by more than `reach`: along the line between their middles each lies on its side of that point, and its
 /// two other points lie that far from it.
@@ -620,6 +706,7 @@ mod tests {
             let squared = match pair {
                 Pair::PointFace(..) => point_triangle_squared(a, [b, c, d]),
                 Pair::EdgeEdge(..) => edge_edge_squared([a, b], [c, d]),
+                Pair::BallNode(..) => a.distance_squared(b),
             };
             whole &= squared >= REACH * REACH || listed.binary_search(&pair).is_ok();
         };
@@ -670,7 +757,7 @@ mod tests {
                 let own = if hash_unit(step, n as u64) < share { 0.5 } else { 0.02 };
                 *v = sway + wild(n as u64) * own;
             }
-            Field::place(&mut field.start, &cloth.x, &bodies, false);
+            Field::place(&mut field.start, &field.round, &cloth.x, &bodies, false);
             field.foresee(&cloth.v, |b, x| bodies.velocity_at(b, x), h);
             for other in [false, true] {
                 if other {
@@ -690,5 +777,40 @@ mod tests {
         }
         assert!(mended > 3 && anew > 3, "{mended} mended, {anew} anew");
         assert!(!field.pairs.is_empty());
+    }
+
+    #[test]
+    fn a_list_that_is_mended_after_tears_leaves_out_nothing_that_comes_near() {
+        let place = Placement { warp: Vec3::Z, ..Placement::default() };
+        let mut cloth = Cloth::flat(generate::irregular(Vec2::splat(0.3), 0.03, 4).unwrap(), 0.2, place);
+        for x in cloth.x.iter_mut().filter(|x| x.x > 0.15) {
+            (x.x, x.y) = (0.3 - x.x, 0.006 + 0.01 * (x.x - 0.15));
+        }
+        let ball = BodySpec::new("ball", Shape::Ball { radius: 0.2 }).at(Pose::at(Vec3::new(0.1, -0.204, 0.1)));
+        let bodies = Bodies::new(vec![ball], Vec3::ZERO).unwrap();
+        let mut field = Field::default();
+        field.link(&cloth, &bodies, true);
+        assert_eq!(field.body_points, 1, "a ball is one point");
+        let mut mended = 0;
+        for step in 0..24u32 {
+            if step % 3 == 2 {
+                let mut log = ripstop_mesh::ChangeLog::new();
+                let e = ripstop_mesh::EdgeId(17 * step % cloth.mesh.edge_count() as u32);
+                cloth.mesh.split_edge(e, 0.4, &mut log);
+                cloth.mesh.open_edge(e, &mut log);
+                cloth.mesh.open_edge(ripstop_mesh::EdgeId(e.0 + 1), &mut log);
+                cloth.follow(&log);
+                field.link(&cloth, &bodies, true);
+            }
+            Field::place(&mut field.start, &field.round, &cloth.x, &bodies, false);
+            field.foresee(&cloth.v, |b, x| bodies.velocity_at(b, x), 0.01);
+            let new = field.list(REACH, 0.003, None);
+            mended += u32::from(new && !field.strayed.is_empty());
+            assert!(is_whole(&field), "step {step}");
+            let near = |n: usize| (field.start[0].distance(field.start[n]) - 0.2).abs() < REACH;
+            let listed = |n: usize| field.pairs.contains(&Pair::BallNode(0, n as u32));
+            assert!((1..field.start.len()).all(|n| !near(n) || listed(n)), "step {step}: nodes at the ball");
+        }
+        assert!(mended > 3, "{mended} mended");
     }
 }

@@ -36,6 +36,7 @@ mod untangle;
 use crate::body::Bodies;
 use crate::cloth::Cloth;
 use crate::math::Vec3;
+use crate::parallel;
 use crate::potential::{Shift, widen};
 pub use blade::{Cutting, Stroke};
 use field::{Field, Pair};
@@ -239,15 +240,21 @@ impl Contacts {
         self.keys.clear();
         if let Some(settings) = self.settings {
             if !self.linked {
+                let points = self.field.body_points;
                 self.field.link(cloth, bodies, settings.on_itself);
+                if self.field.body_points != points && points > 0 {
+                    // Cloth has become fine enough to meet a ball as it is: what is remembered is of other numbers.
+                    self.memory.clear();
+                }
                 self.thickness = settings.fitting(cloth);
                 self.edge = cloth.mean_edge();
                 self.linked = true;
             }
             self.field.hold(&cloth.inverse_mass);
-            Field::place(&mut self.field.start, &cloth.x, bodies, false);
+            Field::place(&mut self.field.start, &self.field.round, &cloth.x, bodies, false);
             let twists = &self.bodies;
-            self.field.foresee(&cloth.v, |b, x| twists[b].speed(x - bodies.middle(b)), h);
+            let v = if cloth.drift.is_empty() { &cloth.v } else { &cloth.drift };
+            self.field.foresee(v, |b, x| twists[b].speed(x - bodies.middle(b)), h);
             self.field.list(2.0 * self.thickness, self.slack(), None);
             self.press(cloth);
             self.make_rows(cloth, bodies, settings);
@@ -305,6 +312,9 @@ impl Contacts {
         }
         let place = self.place(pair, corners, apart)?;
         let near = 2.0 * *thickness;
+        if self.is_left_to_nodes(pair, corners, place.weights) {
+            return None;
+        }
         if place.now && rests_near(cloth, field, pair, corners, place.weights, near) {
             return None;
         }
@@ -313,14 +323,27 @@ impl Contacts {
         }
         let mut row = field.row(corners, place.weights, bodies);
         (row.normal, row.gap, row.distance) = (place.normal, place.gap, place.distance);
+        row.arm -= place.normal * (row.sign * field.radius(pair));
         match pair {
             Pair::PointFace(..) => row.feature = (0..3).map(|k| u8::from(place.weights[k + 1] < 0.0) << k).sum(),
             // An edge that is met at its end is met by that point.
             Pair::EdgeEdge(..) if place.weights.iter().any(|w| w.abs() < 1e-9) => return None,
-            Pair::EdgeEdge(..) => {}
+            Pair::EdgeEdge(..) | Pair::BallNode(..) => {}
         }
         self.harden(&mut row, pair, bodies, settings);
         Some(row)
+    }
+
+    /// True if a triangle need not keep away from a ball because its nodes do: it is nearest with one of them, or comes nearer between them by less than a quarter of the thickness.
+    fn is_left_to_nodes(&self, pair: Pair, corners: [u32; 4], weights: [f64; 4]) -> bool {
+        let Self { field, thickness, .. } = self;
+        let radius = field.radius(pair);
+        if radius == 0.0 || !matches!(pair, Pair::PointFace(..)) {
+            return false;
+        }
+        let [_, a, b, c] = corners.map(|p| field.start[p as usize]);
+        let longest = a.distance_squared(b).max(b.distance_squared(c)).max(c.distance_squared(a));
+        weights[1..].iter().filter(|w| **w < 0.0).count() == 1 || longest < 8.0 * radius * 0.25 * *thickness
     }
 
     /// Where two things are near, or will meet.
@@ -328,8 +351,14 @@ impl Contacts {
         let Self { field, thickness, .. } = self;
         let start = corners.map(|p| field.start[p as usize]);
         let (weights, mut apart) = nearest(pair, start);
-        let mut distance = apart.length();
-        *known = field::rounded_down(distance);
+        let radius = field.radius(pair);
+        let mut distance = apart.length() - radius;
+        *known = field::rounded_down(distance.max(0.0));
+        if radius > 0.0 {
+            // Of the way from the middle of a ball what is outside of it.
+            distance = distance.max(TOUCHING);
+            apart = apart.try_normalize()? * distance;
+        }
         if distance < TOUCHING {
             (apart, distance) = (field.beside(pair)? * TOUCHING, TOUCHING);
         }
@@ -344,6 +373,7 @@ impl Contacts {
         let time = resolve::meet(field, pair, corners, distance, KEPT * *thickness)?;
         let gone: [Vec3; 4] = std::array::from_fn(|k| field.now[corners[k] as usize] - start[k]);
         let (weights, apart) = nearest(pair, std::array::from_fn(|k| start[k] + gone[k] * time));
+        let apart = apart - apart.clamp_length_max(radius);
         let distance = apart.length();
         // Blades meet cloth with their sides, foreseen; all else of them waits until it is near.
         let outside = || (start[2] - start[1]).cross(start[3] - start[1]).dot(start[0] - start[1]) > 0.0;
@@ -392,10 +422,23 @@ impl Contacts {
         // The order of the list is the tree's, and that has a history.
         all.sort_unstable_by_key(|(pair, _)| *pair);
         let point = |pair: Pair| if let Pair::PointFace(point, _) = pair { Some(point) } else { None };
+        let mut corners: Vec<(u32, u32)> = Vec::new();
         for group in all.chunk_by(|a, b| point(a.0).is_some() && point(a.0) == point(b.0)) {
+            // A ball has as many triangles around its one point as touch it, so only those are compared that share a corner.
+            corners.clear();
+            if group.len() > 1 {
+                for (k, entry) in group.iter().enumerate() {
+                    corners.extend(field.corners(entry.0)[1..].iter().map(|&p| (p, k as u32)));
+                }
+                corners.sort_unstable();
+            }
             for (k, entry) in group.iter().enumerate() {
-                let others = group.iter().enumerate().filter(|(other, _)| *other != k);
-                if !others.into_iter().any(|(other, by)| covers(field, by, entry, other < k)) {
+                let own = field.corners(entry.0);
+                let on = (0..3).find(|bit| entry.1.feature >> bit & 1 == 1).map_or(own[1], |bit| own[bit + 1]);
+                let first = corners.partition_point(|(p, _)| *p < on);
+                let beside = corners[first..].iter().take_while(|(p, _)| *p == on).map(|&(_, other)| other as usize);
+                let mut others = beside.filter(|other| *other != k);
+                if !others.any(|other| covers(field, group[other], entry, other < k)) {
                     keys.push(entry.0);
                     rows.push(entry.1);
                 }
@@ -446,10 +489,14 @@ impl Contacts {
         self.end_part(h);
     }
 
-    /// Projects the rows once in a substep of `h` [s] of a position-based integrator, from shifts `before` to `now`.
-    pub fn project(&mut self, now: &mut [Shift], before: &[Shift], inverse_mass: &[f64], h: f64) {
+    /// Projects the rows once in a substep of `h` [s] of a position-based integrator, from shifts `before` to `now`; `first` in the first one of a step.
+    pub fn project(&mut self, now: &mut [Shift], before: &[Shift], inverse_mass: &[f64], h: f64, first: bool) {
         if !self.rows.is_empty() {
-            row::begin(&mut self.rows, &self.bodies, inverse_mass, |n| widen(before[n]));
+            if first {
+                row::begin(&mut self.rows, &self.bodies, inverse_mass, |n| widen(before[n]));
+            } else {
+                row::go_on(&mut self.rows, &self.bodies, |n| widen(before[n]));
+            }
             let enough = ENOUGH * self.thickness;
             let limits = (SUBSTEP_SWEEPS, enough, 0.0);
             row::relax(&mut self.rows, &mut self.bodies, now, inverse_mass, h, limits, &mut self.moved);
@@ -481,6 +528,13 @@ impl Contacts {
         self.report.touching = self.memory.len() as u32;
     }
 
+    /// Notes the mean velocity of every node over the step of `h` [s] that is done, for what will meet in the next one.
+    pub fn note_drift(&self, cloth: &mut Cloth, h: f64) {
+        let (x, start) = (&cloth.x, &self.start);
+        cloth.drift.grow(x.len(), Vec3::ZERO);
+        parallel::for_each(&mut cloth.drift, |i, drift| *drift = (x.as_ref()[i] - start[i]) / h);
+    }
+
     /// Stops what would have passed through something on the way from the beginning of the step of `h` [s] to now.
     pub fn resolve(&mut self, cloth: &mut Cloth, bodies: &mut Bodies, h: f64) {
         let Some(settings) = self.settings else { return };
@@ -490,8 +544,8 @@ impl Contacts {
             self.linked = true;
         }
         self.field.hold(&cloth.inverse_mass);
-        Field::place(&mut self.field.start, &self.start, bodies, true);
-        Field::place(&mut self.field.now, &cloth.x, bodies, false);
+        Field::place(&mut self.field.start, &self.field.round, &self.start, bodies, true);
+        Field::place(&mut self.field.now, &self.field.round, &cloth.x, bodies, false);
         let slack = self.slack();
         self.field.list(2.0 * self.thickness, slack, None);
         let sizes = (self.thickness, slack, settings.friction);
@@ -531,11 +585,13 @@ fn nearest(pair: Pair, x: [Vec3; 4]) -> ([f64; 4], Vec3) {
             let (s, t) = distance::edge_edge([a, b], [c, d]);
             [1.0 - s, s, t - 1.0, -t]
         }
+        Pair::BallNode(..) => [1.0, -1.0, 0.0, 0.0],
     };
     // From differences, so that it is exact far from the origin.
     let apart = match pair {
         Pair::PointFace(..) => (a - b) - (c - b) * -weights[2] - (d - b) * -weights[3],
         Pair::EdgeEdge(..) => (a - c) + (b - a) * weights[1] - (d - c) * -weights[3],
+        Pair::BallNode(..) => a - b,
     };
     (weights, apart)
 }
@@ -559,7 +615,7 @@ fn rests_near(cloth: &Cloth, field: &Field, pair: Pair, corners: [u32; 4], weigh
     if apart.length() >= near {
         return false;
     }
-    let second = if matches!(pair, Pair::PointFace(..)) { 1 } else { 2 };
+    let second = if matches!(pair, Pair::EdgeEdge(..)) { 2 } else { 1 };
     let joined = |a: NodeId, b: NodeId| {
         cloth.mesh.fan(a).any(|c| [c.next(), c.prev()].into_iter().any(|c| cloth.mesh.node(c) == b))
     };

@@ -13,7 +13,7 @@
 //! Source: Bridson, Fedkiw, Anderson 2002 §§6–7; Provot 1997 (zones). Deviation: impulses stop at the time of contact, not by the velocity of the whole step.
 
 use super::ccd::{self, Query};
-use super::field::{Field, Pair};
+use super::field::{self, Field, Pair};
 use super::row::LEVER;
 use super::{KEPT, Report, TOUCHING, nearest};
 use crate::body::{Bodies, Pose};
@@ -135,7 +135,9 @@ impl Resolver {
             list.clear();
             for (&pair, &apart) in pairs.iter().zip(apart) {
                 let corners = field.corners(pair);
-                if !corners.iter().any(|&p| moved[p as usize]) || field.is_gripped(corners) {
+                // What meets a ball at a node does so with its triangles.
+                let at_node = matches!(pair, Pair::BallNode(..));
+                if at_node || !corners.iter().any(|&p| moved[p as usize]) || field.is_gripped(corners) {
                     continue;
                 }
                 // Lips pass close by the blade that has parted them.
@@ -224,7 +226,7 @@ impl Resolver {
                 }
             }
             let sign = if sign > 0.0 { 1.0 } else { -1.0 };
-            let arm = body.map_or(Vec3::ZERO, |b| place * sign - bodies.middle(b));
+            let arm = body.map_or(Vec3::ZERO, |b| place * sign - bodies.middle(b) - normal * field.radius(hit.pair));
             if let Some(b) = body {
                 let (lightness, turns) = inertia[b];
                 ease += lightness + (turns * arm.cross(normal)).cross(arm).dot(normal);
@@ -275,7 +277,8 @@ impl Resolver {
             bodies.set_pose(b, Pose { place, turn: (by * pose.turn).normalize() });
             let pose = bodies.pose(b);
             let Some(points) = field.body_of.iter().position(|&of| of as usize == b) else { continue };
-            for (k, &local) in bodies.get(b).iter().flat_map(|body| &body.surface.points).enumerate() {
+            let radius = field.round[b];
+            for (k, &local) in bodies.get(b).into_iter().flat_map(|body| field::points(body, radius)).enumerate() {
                 field.now[points + k] = pose.apply(local);
                 self.moved[points + k] = true;
             }
@@ -340,6 +343,10 @@ impl Resolver {
 pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) -> Option<f64> {
     let from = corners.map(|p| field.start[p as usize]);
     let to = corners.map(|p| field.now[p as usize]);
+    let radius = field.radius(pair);
+    if radius > 0.0 {
+        return meet_ball(pair, from, to, radius, apart, gap);
+    }
     if apart < TOUCHING {
         // No distance that could be kept: only nearer they must not come.
         let (weights, _) = nearest(pair, from);
@@ -356,7 +363,7 @@ pub fn meet_on_way(pair: Pair, from: [Vec3; 4], to: [Vec3; 4], apart: f64, gap: 
     let far = gone.map(|u| (u - mean).length());
     let gap = gap.min(0.5 * apart);
     let nearer = match pair {
-        Pair::PointFace(..) => far[0] + far[1].max(far[2]).max(far[3]),
+        Pair::PointFace(..) | Pair::BallNode(..) => far[0] + far[1].max(far[2]).max(far[3]),
         Pair::EdgeEdge(..) => far[0].max(far[1]) + far[2].max(far[3]),
     };
     if apart - nearer > gap {
@@ -365,10 +372,52 @@ pub fn meet_on_way(pair: Pair, from: [Vec3; 4], to: [Vec3; 4], apart: f64, gap: 
     // The query's gap is a box around a ball of this size.
     let query = Query { gap: gap / 3f64.sqrt(), tolerance: (0.1 * gap).max(1e-8) };
     match pair {
-        Pair::PointFace(..) => ccd::point_triangle(&from, &to, query),
+        Pair::PointFace(..) | Pair::BallNode(..) => ccd::point_triangle(&from, &to, query),
         Pair::EdgeEdge(..) => ccd::edge_edge(&from, &to, query),
     }
 }
+
+/// When a triangle or a node (corners 1 to 3) that is `apart` [m] from a ball about corner 0 at the beginning comes nearer than `gap` [m], or than half of what it was.
+///
+/// As [`ccd`] marches: along the direction between the nearest points all corners move at their own paces, and nothing meets before the first of them has come near in that direction. What gets no farther counts
+/// as met, so the time may be early, never late.
+fn meet_ball(pair: Pair, from: [Vec3; 4], to: [Vec3; 4], radius: f64, apart: f64, gap: f64) -> Option<f64> {
+    let gone: [Vec3; 4] = std::array::from_fn(|k| to[k] - from[k]);
+    let gap = gap.min(0.5 * apart);
+    let fastest = (1..4).map(|k| (gone[0] - gone[k]).length()).fold(0.0, f64::max);
+    if apart - fastest > gap {
+        return None;
+    }
+    let mut time = 0.0;
+    for _ in 0..BALL_STEPS {
+        let (weights, between) = nearest(pair, std::array::from_fn(|k| from[k] + gone[k] * time));
+        let distance = between.length();
+        if distance <= radius + 1.1 * gap {
+            // What is inside already is pushed out by its row; here it must not go deeper.
+            let outwards = (0..4).map(|k| gone[k] * weights[k]).sum::<Vec3>().dot(between);
+            return (time > 0.0 || outwards < -TOUCHING * distance).then_some(time);
+        }
+        let n = between / distance;
+        let mut next = f64::INFINITY;
+        for k in 1..4 {
+            let (begin, by) = (n.dot(from[0] - from[k]), n.dot(gone[0] - gone[k]));
+            if by < 0.0 {
+                next = next.min((radius + gap - begin) / by);
+            }
+        }
+        if next >= 1.0 {
+            return None;
+        }
+        if next <= time {
+            return Some(time);
+        }
+        time = next;
+    }
+    Some(time)
+}
+
+/// Steps after which what is about to meet a ball counts as met.
+const BALL_STEPS: u32 = 32;
 
 /// When a pair of a blade that comes near at `time` really meets, if cloth only slides by then.
 fn pass(field: &Field, pair: Pair, corners: [u32; 4], gap: f64, mut time: f64) -> Option<f64> {
@@ -382,7 +431,7 @@ fn pass(field: &Field, pair: Pair, corners: [u32; 4], gap: f64, mut time: f64) -
         let gap = gap.min(0.5 * nearest(pair, from).1.length());
         let query = Query { gap: gap / 3f64.sqrt(), tolerance: (0.1 * gap).max(1e-8) };
         let next = match pair {
-            Pair::PointFace(..) => ccd::point_triangle(&from, &to, query),
+            Pair::PointFace(..) | Pair::BallNode(..) => ccd::point_triangle(&from, &to, query),
             Pair::EdgeEdge(..) => ccd::edge_edge(&from, &to, query),
         };
         time = begin + (1.0 - begin) * next?;
@@ -485,4 +534,50 @@ fn motion(zone: &[(u32, u32)], field: &Field, cloth: &Cloth, bodies: &Bodies) ->
     let turned = (inertia + Mat3::IDENTITY * size.max(f64::MIN_POSITIVE)).inverse() * spin;
     let turned = if turned.is_finite() { turned } else { Vec3::ZERO };
     Motion { turn: turn(turned), from: middle, to: middle + gone }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::hash_unit;
+
+    #[test]
+    fn what_meets_a_ball_is_stopped_before_it_does_and_not_long_before() {
+        let (radius, gap) = (0.1, 1e-4);
+        let (mut met, mut missed) = (0, 0);
+        for key in 0..4000u64 {
+            let noise = |k: u64| 2.0 * hash_unit(k, key) - 1.0;
+            let vector = |k: u64| Vec3::new(noise(3 * k), noise(3 * k + 1), noise(3 * k + 2));
+            let middle = vector(0) * 0.25;
+            let mut from =
+                [Vec3::ZERO, middle + vector(1) * 0.03, middle + vector(2) * 0.03, middle + vector(3) * 0.03];
+            let drift = vector(4) * 0.2;
+            let mut to: [Vec3; 4] =
+                std::array::from_fn(|k| from[k] + drift * f64::from(k > 0) + vector(5 + k as u64) * 0.02);
+            let pair = if key % 4 == 0 { Pair::BallNode(0, 1) } else { Pair::PointFace(0, 0) };
+            if key % 4 == 0 {
+                (from[2], from[3], to[2], to[3]) = (from[1], from[1], to[1], to[1]);
+            }
+            let apart =
+                |time: f64| nearest(pair, std::array::from_fn(|k| from[k].lerp(to[k], time))).1.length() - radius;
+            if apart(0.0) < 2.0 * gap {
+                continue;
+            }
+            let found = meet_ball(pair, from, to, radius, apart(0.0), gap);
+            let samples = 2000;
+            let first = (0..=samples).map(|k| f64::from(k) / f64::from(samples)).find(|&time| apart(time) <= gap);
+            match (found, first) {
+                (Some(time), Some(first)) => {
+                    assert!(time <= first + 1e-12, "{key}: at {time}, but it meets at {first}");
+                    assert!(apart(time) < 2.0 * gap, "{key}: {} m away at {time}", apart(time));
+                    met += 1;
+                }
+                (None, Some(first)) => panic!("{key}: meets at {first}"),
+                // Samples may miss what grazes.
+                (Some(time), None) => assert!(apart(time) < 2.0 * gap, "{key}: {} m away at {time}", apart(time)),
+                (None, None) => missed += 1,
+            }
+        }
+        assert!(met > 200 && missed > 200, "{met} met, {missed} didn't");
+    }
 }

@@ -225,14 +225,29 @@ impl Moves for [Shift] {
 
 /// Begins a part of a step: notes where the two sides are, and how easily they move. Impulses start from zero.
 pub fn begin(rows: &mut [Row], bodies: &[Twist], inverse_mass: &[f64], displaced: impl Fn(usize) -> Vec3) {
+    weigh(rows, bodies, inverse_mass);
+    go_on(rows, bodies, displaced);
+}
+
+/// Begins a further part, in which all is as heavy as in the one before.
+pub fn go_on(rows: &mut [Row], bodies: &[Twist], displaced: impl Fn(usize) -> Vec3) {
     for row in rows {
         row.was = row.across(&displaced);
+        if let Some(body) = bodies.get(row.body as usize) {
+            row.was += (body.moved + body.turned.cross(row.arm)) * row.sign;
+        }
+        (row.push, row.drag, row.taken) = (0.0, Vec3::ZERO, Vec3::ZERO);
+    }
+}
+
+/// Finds how easily both sides move.
+fn weigh(rows: &mut [Row], bodies: &[Twist], inverse_mass: &[f64]) {
+    for row in rows {
         let mass: f64 = row.nodes.iter().zip(row.weights).map(|(&n, w)| w * w * inverse_mass[n as usize]).sum();
         row.ease = (mass, mass);
         let farthest = row.nodes.iter().zip(row.weights).map(|(&n, w)| w.abs() * inverse_mass[n as usize]);
         row.lever = farthest.fold(0.0, f64::max) / LEVER;
         if let Some(body) = bodies.get(row.body as usize) {
-            row.was += (body.moved + body.turned.cross(row.arm)) * row.sign;
             // m⁻¹ + n·(I⁻¹ (a × n)) × a, and of the other two directions their sum, which is no less than either.
             let turn = |d: Vec3| (body.ease * row.arm.cross(d)).cross(row.arm).dot(d);
             let along = turn(row.normal);
@@ -241,7 +256,6 @@ pub fn begin(rows: &mut [Row], bodies: &[Twist], inverse_mass: &[f64], displaced
             row.ease.1 += body.lightness + if row.tie.is_some() { all } else { all - along };
         }
         row.lever = (row.lever - row.ease.0).max(0.0);
-        (row.push, row.drag, row.taken) = (0.0, Vec3::ZERO, Vec3::ZERO);
     }
 }
 
@@ -264,8 +278,8 @@ pub fn relax(
         None => row.thickness.max(-row.gap - row.normal.dot(row.moved(bodies, moves, h))),
     };
     let reach = LEVER * rows.iter().map(missing).fold(0.0, f64::max);
-    moved.clear();
     moved.resize(inverse_mass.len(), Vec3::ZERO);
+    rows.iter().flat_map(|row| row.nodes).for_each(|n| moved[n as usize] = Vec3::ZERO);
     for _ in 0..sweeps {
         let mut largest = 0.0f64;
         for row in rows.iter_mut() {

@@ -24,11 +24,11 @@ const TOGETHER: usize = 32;
 /// Where something begins and by how much it moves.
 #[derive(Clone, Copy, Debug)]
 pub struct Swept {
-    low: Vec3A,
-    high: Vec3A,
+    pub(crate) low: Vec3A,
+    pub(crate) high: Vec3A,
     /// Bounds of the displacement.
-    least: Vec3A,
-    most: Vec3A,
+    pub(crate) least: Vec3A,
+    pub(crate) most: Vec3A,
 }
 
 impl Swept {
@@ -71,6 +71,23 @@ impl Swept {
         let forth = (self.most - other.least).max(Vec3A::ZERO) + reach;
         let back = (other.most - self.least).max(Vec3A::ZERO) + reach;
         ((self.high + forth).cmpge(other.low) & (other.high + back).cmpge(self.low)).all()
+    }
+
+    /// How far any two corners of the two go beside each other, at most.
+    #[inline(always)]
+    pub fn beside(&self, other: &Self) -> f32 {
+        (self.most - other.least).abs().max((other.most - self.least).abs()).length()
+    }
+
+    /// How far the two are apart where they begin, at least.
+    #[inline(always)]
+    pub fn gap(&self, other: &Self) -> f32 {
+        (self.low - other.high).max(other.low - self.high).max(Vec3A::ZERO).length()
+    }
+
+    /// The middle of where it begins.
+    pub fn middle(&self) -> Vec3A {
+        (self.low + self.high) * 0.5
     }
 
     fn size(&self) -> f32 {

@@ -93,8 +93,8 @@ pub trait Criterion: Send {
     /// Adds a request for every place where ω > 1.
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>);
 
-    /// Energy per length [N] that a tear here costs: it is held by bonds that spend it. `None` if it parts at once.
-    fn spends(&self, _view: View<'_>, _part: &Part) -> Option<f64> {
+    /// Energy per length [N] that a tear from `at` over `way` [m] of material costs where `part` was asked for: it is held by bonds that spend it. `None` if it parts at once.
+    fn spends(&self, _view: View<'_>, _part: &Part, _at: Vec2, _way: Vec2) -> Option<f64> {
         None
     }
 

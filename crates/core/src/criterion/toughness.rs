@@ -1,11 +1,13 @@
 //! Strength and toughness: a tear starts where cloth is loaded to its strength along a line, and runs on where the energy that it sets free
 //! pays for the yarns it breaks. The load does not depend on the mesh.
 //!
-//! **At a tip**: ω = max(J·d / (G_c(d) f), N̄(d) / (R(d) f)), along the d that makes the first one largest
+//! **At a tip**: ω = max(J·d / (G_c(d) f) + Z, N̄(d) / (R(d) f)), along the d that makes J·d / (G_c(d) f) largest
 //!
 //! J_k = Σ A [(FᵀF S)_kj − W δ_kj] ∂q/∂X_j,  q = clamp(2 (1 − r / ϱ), 0, 1)
 //!
 //! G_c(d) = G_warp |d·u| + G_weft |d·v|: yarns that the tear counts out
+//!
+//! Z = Σ F·δ′ (1 / G − q / (G_c(d) f)), over the bonds behind the tip
 //!
 //! **Elsewhere**: ω = N̄ / (R f), the largest of some directions, at nodes away from tips
 //!
@@ -17,6 +19,8 @@
 //! | q | | 1 | one around the tip, falling to zero at the distance ϱ; zero on the cloth's own border |
 //! | ϱ | `radius` | m | max(4 h, ℓ), at most half of the way to another tip, for the mean edge h |
 //! | d | | 1 | direction of the tear (unit, material): yarn directions within 45° of the tip's, the tip's own, and 45° to both sides |
+//! | F, δ′ | `zone_of` | N, 1 | pull of a bond, and how much wider its lips get per length away from the tip |
+//! | G | | N | what tearing cost where that bond is, f included |
 //! | G_weft, G_warp | [`Toughness`] | N | energy per length of tear that breaks weft, or warp, yarns |
 //! | N̄ | `mean_load` | N/m | load per width across the line, mean over the length ℓ: from a border or tip inward, elsewhere half to each side |
 //! | R | [`Strengths`] | N/m | strength by direction of the tear |
@@ -26,6 +30,10 @@
 //! Between yarn directions J·d / G_c(d) has no maximum of its own (it is a ratio of two linear functions of tan φ), so the candidates hold the best
 //! line exactly. The corners of G_c lock tears to yarns, as in real cloth.
 //!
+//! J is the same around every contour as long as nothing acts on the lips between them. Bonds do: each takes F·δ′ of the energy on its way to the tip, so those that aren't all within ϱ, as in trousers, whose lips are held until they
+//! are far apart, leave too little to be seen, and the load rose until it was enough; by how much depended on the mesh. What they take therefore counts as well, each by what its own yarns cost: across stronger yarns the cost at the tip alone says nothing
+//! of what is spent behind it. As yarns give way steadily the sum over all bonds is one, and nothing is left for the tip itself.
+//!
 //! Starts: none in a step in which a tip goes on, one in a step, none within 1.2 ℓ ahead of a tip (√(c₁₁/c₃₃) times that beside it): there the tip decides, unless it can't go on. Above three times the strength
 //! a tear starts in every round, and while tips go on elsewhere.
 //! Loads are per width of cloth at rest, as a testing machine has them, from stress that is smoothed over the faces of each node.
@@ -33,18 +41,19 @@
 //! What is torn is held by a [`Bond`](crate::potential::Bond) that spends G_c Δa as the lips open. In the k-th round of a step a tip goes on by an edge if its energy pays for
 //! k of them (one more while the bond behind it hasn't begun to give way, since that energy is still to come), or if the load ahead of it is above the strength.
 //!
-//! Source: J by Rice 1968 as an integral over faces (Shih, Moran and Nakamura 1986); the rule as a whole was found by experiment, see
+//! Source: J by Rice 1968, who has F δ′ for cohesive zones too, as an integral over faces (Shih, Moran and Nakamura 1986); the rule as a whole was found by experiment, see
 //! `docs/toughness.md`. Limits: bending and inertia are left out of J; needs a model with stress in faces.
 
 use super::{Criterion, Strengths, View, star};
 use crate::cloth::Cloth;
 use crate::fabric::{Fabric, Strength, StrongYarns, Toughness as Energies};
-use crate::math::{Sym2, Vec2, Vec3, atan2, sin_cos};
+use crate::math::{Sym2, Vec2, Vec3, atan2, inverse_or_zero, sin_cos};
 use crate::potential::{Bond, Forces};
 use crate::tear::{Part, Request, heading};
 use ripstop_mesh::{CornerId, FaceId, Mesh, NodeId, barycentric};
 use std::collections::HashMap;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Strength, toughness and the length between them.
 #[derive(Clone, Debug)]
@@ -123,14 +132,15 @@ impl Toughness {
         let release = self.release(view, n);
         let mut best: Option<(f64, Vec2)> = None;
         for d in Self::directions(heading) {
-            let ratio = self.by_energy(view, n, release, d);
+            let ratio = release.dot(d) / self.price(view, n, d);
             // Straight on, or along a yarn, unless something else is better by more than rounding.
             if best.is_none_or(|(most, _)| ratio > most + 1e-9 * most.abs()) {
                 best = Some((ratio, d));
             }
         }
         let (ratio, d) = best?;
-        Some(([ratio, self.by_load(view, n, d)], d))
+        let zone = self.zone(view.cloth, n, self.price(view, n, d));
+        Some(([ratio + zone, self.by_load(view, n, d)], d))
     }
 
     /// ω of a tip that goes on in this round, and its direction.
@@ -141,8 +151,30 @@ impl Toughness {
         (energy > f64::from(paid + 1) || load > 1.0).then(|| (energy.max(load), d))
     }
 
-    fn by_energy(&self, view: View<'_>, n: NodeId, release: Vec2, d: Vec2) -> f64 {
-        release.dot(d) / (self.cost(view.cloth.mesh.node_uv(n), d * self.edge) * view.resist(n, d.perp()))
+    /// Z of a tip that would pay `price` [N] to go on.
+    fn zone(&self, cloth: &Cloth, n: NodeId, price: f64) -> f64 {
+        let held = zone_of(cloth, n);
+        let (at, radius) = (cloth.mesh.node_uv(n), self.radius(cloth, n));
+        let mut sum = 0.0;
+        for (k, here) in held.iter().enumerate().skip(1) {
+            let (before, after) = (&held[k - 1], held.get(k + 1).unwrap_or(here));
+            let slope = (after.apart - before.apart) * inverse_or_zero(after.way - before.way);
+            sum += here.pull.dot(slope) * (1.0 / here.cost - within(here.uv.distance(at), radius) / price);
+        }
+        sum
+    }
+
+    /// ϱ of a tip [m].
+    fn radius(&self, cloth: &Cloth, n: NodeId) -> f64 {
+        let at = cloth.mesh.node_uv(n);
+        let others = cloth.tips.iter().filter(|tip| tip.node != n);
+        let apart = others.map(|tip| cloth.mesh.node_uv(tip.node).distance(at)).fold(f64::INFINITY, f64::min);
+        (RADIUS * self.edge).max(self.length).min((0.5 * apart).max(1.5 * self.edge))
+    }
+
+    /// G_c f of the next edge along `d` [N].
+    fn price(&self, view: View<'_>, n: NodeId, d: Vec2) -> f64 {
+        self.cost(view.cloth.mesh.node_uv(n), d * self.edge) * view.resist(n, d.perp())
     }
 
     fn by_load(&self, view: View<'_>, n: NodeId, d: Vec2) -> f64 {
@@ -168,11 +200,9 @@ impl Toughness {
     pub fn release(&self, view: View<'_>, n: NodeId) -> Vec2 {
         let mesh = &view.cloth.mesh;
         let at = mesh.node_uv(n);
-        let others = view.cloth.tips.iter().filter(|tip| tip.node != n);
-        let apart = others.map(|tip| mesh.node_uv(tip.node).distance(at)).fold(f64::INFINITY, f64::min);
-        let radius = (RADIUS * self.edge).max(self.length).min((0.5 * apart).max(1.5 * self.edge));
+        let radius = self.radius(view.cloth, n);
         let weight = |c: CornerId| {
-            let near = (2.0 * (1.0 - mesh.uv(c).distance(at) / radius)).clamp(0.0, 1.0);
+            let near = within(mesh.uv(c).distance(at), radius);
             if near > 0.0 && on_own_border(view.cloth, mesh.node(c)) { 0.0 } else { near }
         };
         let mut sum = Vec2::ZERO;
@@ -196,16 +226,28 @@ impl Toughness {
         sum
     }
 
+    /// The directions that a start tries, with the strength there [N/m].
+    fn tried(&self) -> [(Vec2, f64); 2 * TRIES] {
+        std::array::from_fn(|k| {
+            let angle = PI * k as f64 / (2 * TRIES) as f64;
+            let (sin, cos) = sin_cos(angle);
+            (Vec2::new(cos, sin), self.strengths.at(angle))
+        })
+    }
+
     /// The best line of a node where nothing has torn, of those that are loaded to `least` of their strength there: ω and its direction.
-    fn start(&self, view: View<'_>, smooth: &mut Smooth<'_>, n: NodeId, least: f64) -> Option<(f64, Vec2)> {
+    fn start(
+        &self,
+        view: View<'_>,
+        smooth: &mut Smooth<'_>,
+        tried: &[(Vec2, f64)],
+        n: NodeId,
+        least: f64,
+    ) -> Option<(f64, Vec2)> {
         let mut best: Option<(f64, Vec2)> = None;
-        let tried = (0..2 * TRIES).map(|k| {
-            let (sin, cos) = sin_cos(PI * k as f64 / (2 * TRIES) as f64);
-            Vec2::new(cos, sin)
-        });
-        for d in tried {
-            let required = self.required(view, n, d);
-            let (stress, metric) = smooth.at(n);
+        let (stress, metric) = smooth.at(n);
+        for &(d, strength) in tried {
+            let required = strength * view.resist(n, d.perp());
             if load(stress, metric, d.perp()) < least * required {
                 continue;
             }
@@ -232,13 +274,12 @@ impl Toughness {
         if places == 0 { 0.0 } else { (ahead.0 + behind.0) / f64::from(places) }
     }
 
-    /// True if one of these tips is so near that it is the tip that decides.
-    fn in_shadow(&self, cloth: &Cloth, tips: &[NodeId], n: NodeId) -> bool {
+    /// True if one of these tips, by places and headings, is so near that it is the tip that decides.
+    fn in_shadow(&self, cloth: &Cloth, tips: &[(Vec2, Vec2)], n: NodeId) -> bool {
         let at = cloth.mesh.node_uv(n);
         let reach = SHADOW * self.length.max(self.edge);
-        tips.iter().any(|&tip| {
-            let off = at - cloth.mesh.node_uv(tip);
-            let Some(ahead) = heading(&cloth.mesh, tip) else { return false };
+        tips.iter().any(|&(tip, ahead)| {
+            let off = at - tip;
             let (along, across) = (off.dot(ahead) / reach, off.perp_dot(ahead) / (reach * self.broad));
             along * along + across * across < 1.0
         })
@@ -320,6 +361,60 @@ pub(crate) fn pull_at(cloth: &Cloth, forces: &Forces, n: NodeId) -> Vec3 {
     cloth.mesh.fan(n).map(pull).sum()
 }
 
+/// q at a distance from a tip [m].
+fn within(distance: f64, radius: f64) -> f64 {
+    (2.0 * (1.0 - distance / radius)).clamp(0.0, 1.0)
+}
+
+/// A place behind a tip where a bond holds its lips.
+struct Held {
+    /// How far behind, along the lip [m].
+    way: f64,
+    /// Where.
+    uv: Vec2,
+    /// From one lip to the other [m].
+    apart: Vec3,
+    /// F: what the bond pulls [N].
+    pull: Vec3,
+    /// G: what tearing cost there per length [N].
+    cost: f64,
+}
+
+/// What holds the lips behind a tip, from the tip on, which is the first, to where they are widest apart.
+fn zone_of(cloth: &Cloth, n: NodeId) -> Vec<Held> {
+    let mesh = &cloth.mesh;
+    let tip = mesh.node_uv(n);
+    let mut held = vec![Held { way: 0.0, uv: tip, apart: Vec3::ZERO, pull: Vec3::ZERO, cost: 1.0 }];
+    if cloth.bonds.is_empty() {
+        return held;
+    }
+    // A bond is known by the node that was split off, which may be on either lip.
+    for (before, sign) in [(false, 1.0), (true, -1.0)] {
+        let (mut at, mut uv, mut way) = (n, tip, 0.0);
+        while let Some(next) = next_on_lip(cloth, at, before) {
+            way += mesh.node_uv(next).distance(uv);
+            (at, uv) = (next, mesh.node_uv(next));
+            let Some(bond) = cloth.bonds.of(at) else { continue };
+            let apart = (cloth.x[bond.from] - cloth.x[bond.node]) * sign;
+            held.push(Held { way, uv, apart, pull: apart * bond.stiffness(apart.length()), cost: bond.cost });
+        }
+    }
+    held.sort_by(|a, b| a.way.total_cmp(&b.way));
+    // Beyond that it is the zone of the tip at the other end.
+    let widest = (0..held.len()).max_by(|&a, &b| held[a].apart.length().total_cmp(&held[b].apart.length()));
+    held.truncate(1 + widest.unwrap_or(0));
+    held
+}
+
+/// The node after one on a torn border, or the one before it, unless it is a tip.
+fn next_on_lip(cloth: &Cloth, n: NodeId, before: bool) -> Option<NodeId> {
+    let mesh = &cloth.mesh;
+    let c = if before { mesh.fan(n).last()?.prev() } else { mesh.fan(n).next()? };
+    let next = mesh.node(if before { c } else { c.next() });
+    let e = mesh.edge(c);
+    (mesh.is_border_edge(e) && cloth.torn[e] && !cloth.weak[next]).then_some(next)
+}
+
 /// True if the lips beside a tip are held by a bond that hasn't begun to give way.
 fn holds_fast(cloth: &Cloth, n: NodeId) -> bool {
     let lips = star(&cloth.mesh, n).filter(|&(e, _)| cloth.mesh.is_border_edge(e));
@@ -359,12 +454,31 @@ pub(crate) fn faces_within(mesh: &Mesh, n: NodeId, radius: f64) -> Vec<FaceId> {
 /// Stress and metric at nodes, smoothed over their faces as they are asked for.
 struct Smooth<'a> {
     view: View<'a>,
-    known: HashMap<NodeId, (Sym2, Sym2)>,
+    known: HashMap<NodeId, (Sym2, Sym2), BuildHasherDefault<Numbered>>,
+}
+
+/// Hashes of numbers: nobody chooses them to collide, and lines ask for many.
+#[derive(Default)]
+struct Numbered(u64);
+
+impl Hasher for Numbered {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        // Fibonacci hashing (Knuth, vol. 3, 6.4).
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 impl<'a> Smooth<'a> {
     fn new(view: View<'a>) -> Self {
-        Self { view, known: HashMap::new() }
+        Self { view, known: HashMap::default() }
     }
 
     fn at(&mut self, n: NodeId) -> (Sym2, Sym2) {
@@ -457,11 +571,13 @@ impl Criterion for Toughness {
         let least = if first { 1.0 } else { OVERLOAD };
         let mut smooth = Smooth::new(view);
         let mut found: Vec<Part> = Vec::new();
+        let heading = |&tip: &NodeId| heading(&cloth.mesh, tip).map(|ahead| (cloth.mesh.node_uv(tip), ahead));
+        let (living, tried): (Vec<_>, _) = (living.iter().filter_map(heading).collect(), self.tried());
         for n in self.hot(view, least) {
             if cloth.weak[n] || !view.can_part(n) || self.in_shadow(cloth, &living, n) {
                 continue;
             }
-            let best = self.start(view, &mut smooth, n, least).filter(|(ratio, _)| *ratio > least);
+            let best = self.start(view, &mut smooth, &tried, n, least).filter(|(ratio, _)| *ratio > least);
             found.extend(best.map(|(ratio, d)| Part { node: n, pull: d.perp(), ratio }));
         }
         // The first of equals is that with the smallest number.
@@ -469,10 +585,8 @@ impl Criterion for Toughness {
         requests.extend(found.into_iter().find(|part| (view.opens)(part)).map(Request::Part));
     }
 
-    fn spends(&self, view: View<'_>, part: &Part) -> Option<f64> {
-        let d = part.pull.perp();
-        let cost = self.cost(view.cloth.mesh.node_uv(part.node), d * self.edge);
-        Some(cost * view.resist(part.node, part.pull))
+    fn spends(&self, view: View<'_>, part: &Part, at: Vec2, way: Vec2) -> Option<f64> {
+        Some(self.cost(at, way) * view.resist(part.node, part.pull))
     }
 
     fn bonds(&self) -> bool {
@@ -484,7 +598,107 @@ impl Criterion for Toughness {
         if view.cloth.weak[part.node] {
             self.tip(view, part.node).map_or(0.0, |(ratios, _)| ratios[0].max(ratios[1]))
         } else {
-            self.start(view, &mut Smooth::new(view), part.node, 1.0).map_or(0.0, |(ratio, _)| ratio)
+            self.start(view, &mut Smooth::new(view), &self.tried(), part.node, 1.0).map_or(0.0, |(ratio, _)| ratio)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::integrator::{Implicit, ImplicitSettings};
+    use crate::model::membrane;
+    use crate::opening::{Through, cut};
+    use crate::potential::Elasticity;
+    use crate::simulation::Simulation;
+    use crate::tear::{Fields, Resistance, Tearing};
+    use crate::{Grip, Key};
+    use ripstop_mesh::{ChangeLog, generate};
+
+    const WIDTH: f64 = 0.1;
+
+    fn fabric() -> Fabric {
+        Fabric {
+            elasticity: Some(Elasticity { weft: 2000.0, across: 40.0, warp: 2000.0, shear: 500.0 }.into()),
+            strength: Some(Strength { weft: 100.0, warp: 100.0, bias: None }),
+            toughness: Some(Energies { weft: 0.1, warp: 0.1, grid: None }),
+            ..Fabric::default()
+        }
+    }
+
+    /// A sheet with a slit to its middle, held by bonds all along, and pulled until they give way a little.
+    fn bonded(mesh: Mesh, fabric: &Fabric) -> Cloth {
+        let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
+        let middle = Vec2::splat(0.5 * WIDTH);
+        let mut log = ChangeLog::new();
+        cut(&mut cloth, &[Vec2::new(0.0, middle.y), middle], 5e-4, &mut log);
+        cloth.follow(&log);
+        let on_slit = |n: &NodeId| cloth.mesh.node_uv(*n).distance(middle) > 1e-6 && heading(&cloth.mesh, *n).is_some();
+        let slit: Vec<NodeId> = cloth
+            .mesh
+            .nodes()
+            .filter(|n| (cloth.mesh.node_uv(*n).y - middle.y).abs() < 1e-9 && cloth.mesh.node_uv(*n).x < middle.x)
+            .filter(on_slit)
+            .collect();
+        for (k, &node) in slit.iter().enumerate() {
+            let same = |other: &&NodeId| cloth.mesh.node_uv(**other).distance(cloth.mesh.node_uv(node)) < 1e-9;
+            if let Some(&from) = slit[..k].iter().find(same) {
+                cloth.bonds.add(Bond::new(node, from, 0.05, (0.1, 1e-3)));
+            }
+        }
+        assert!(cloth.bonds.iter().count() > 10);
+        let side = |top: bool| {
+            let at = if top { WIDTH } else { 0.0 };
+            let nodes = cloth.mesh.nodes().filter(|&n| (cloth.mesh.node_uv(n).y - at).abs() < 1e-9);
+            let shift = Vec3::Y * if top { 1e-3 } else { -1e-3 };
+            let keys = [(0.0, Vec3::ZERO), (0.5, shift)];
+            let keys = keys.map(|(time, shift)| Key { time, shift, turn: Vec3::ZERO });
+            Grip::moving("side", &nodes.collect::<Vec<_>>(), &cloth, keys.to_vec())
+        };
+        let (low, high) = (side(false), side(true));
+        let never = Toughness::of(fabric, &cloth).unwrap().stronger(1e9);
+        let tearing = Tearing::new(never, Through::of(&cloth));
+        let settings = ImplicitSettings { tolerance: 1e-6, newton: 3, ..ImplicitSettings::default() };
+        let potentials = membrane(fabric, fabric.law(), &cloth);
+        let mut simulation =
+            Simulation::boxed(cloth, potentials, Box::new(Implicit::new(settings)), 0.02).tearing(tearing);
+        simulation = simulation.grip(low).grip(high);
+        for _ in 0..100 {
+            simulation.step().unwrap();
+        }
+        simulation.cloth().clone()
+    }
+
+    #[test]
+    fn it_does_not_matter_how_far_around_a_held_tip_one_looks() {
+        let fabric = fabric();
+        for mesh in [
+            generate::grid(Vec2::splat(WIDTH), [41, 41]).unwrap(),
+            generate::irregular(Vec2::splat(WIDTH), 0.0025, 1).unwrap(),
+        ] {
+            let cloth = bonded(mesh, &fabric);
+            let forces = Forces::new(membrane(&fabric, fabric.law(), &cloth));
+            let (fields, resistance) = (Fields::of(&cloth, &forces), Resistance::default());
+            let view = View {
+                cloth: &cloth,
+                fields: &fields,
+                resistance: &resistance,
+                forces: &forces,
+                round: 0,
+                opens: &|_| true,
+            };
+            let tip = cloth.tips.iter().next().unwrap().node;
+            let seen = [0.0025, 0.005, 0.0075].map(|edge| {
+                let criterion = Toughness::of(&fabric, &cloth).unwrap().finer(edge);
+                let (ratios, d) = criterion.tip(view, tip).unwrap();
+                assert!(d.distance(Vec2::X) < 1e-9, "{d}");
+                (ratios[0], criterion.release(view, tip).dot(d) / 0.1)
+            });
+            let [(near, alone), (wider, _), (wide, _)] = seen;
+            // Bonds beyond the nearest contour take a fifth of the energy or more.
+            assert!(alone < 0.8 * near, "{seen:?}");
+            assert!((near / wide - 1.0).abs() < 0.03 && (wider / wide - 1.0).abs() < 0.03, "{seen:?}");
         }
     }
 }

@@ -70,6 +70,12 @@ pub trait Integrator: Send {
         f64::INFINITY
     }
 
+    /// Velocities at the end of a step say little of where nodes go in the next one: they are those of a short substep, in which cloth swings to and fro within a step.
+    /// What will meet is then foreseen by the mean velocity over the last step.
+    fn trembles(&self) -> bool {
+        false
+    }
+
     /// Stress will be read after every step: forces are to be in balance then.
     fn balance(&mut self) {}
 

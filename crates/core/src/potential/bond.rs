@@ -7,7 +7,7 @@
 //! | δ | | m | distance of the two nodes |
 //! | δ_m | `widest` | m | largest it has been at the end of a step, at least δ₀ |
 //! | δ₀ | [`FIRST`] δ_c | m | distance at which the bond pulls most |
-//! | F₀ | `force` | N | largest pull: 0.8 of what the cloth carried there when it parted, at least 0.3 G_c or what makes δ_c 30 mm, whichever is less (in `tear/mod.rs`) |
+//! | F₀ | `force` | N | largest pull: half of what the cloth carried there when it parted, at least 0.3 G_c or what makes δ_c 30 mm, whichever is less (in `tear/mod.rs`) |
 //! | δ_c | `end` | m | distance at which nothing is left: 2 G_c Δa / F₀ |
 //!
 //! The pull rises to F₀ within δ₀ and falls in a straight line to nothing: ½ F₀ δ_c = G_c Δa, the energy that tearing a length Δa costs. Unloading goes
@@ -40,13 +40,20 @@ pub struct Bond {
     pub widest: f64,
     /// Distance at which it is gone [m].
     pub end: f64,
+    /// What tearing costs here per length [N].
+    pub cost: f64,
 }
 
 impl Bond {
-    /// A bond that spends `energy` [J] from a pull of `force` [N] on.
-    pub fn new(node: NodeId, from: NodeId, force: f64, energy: f64) -> Self {
-        let end = 2.0 * energy / force;
-        Self { node, from, force, widest: FIRST * end, end }
+    /// A bond that spends `cost` [N] over a `length` of tear [m], from a pull of `force` [N] on.
+    pub fn new(node: NodeId, from: NodeId, force: f64, (cost, length): (f64, f64)) -> Self {
+        let end = 2.0 * cost * length / force;
+        Self { node, from, force, widest: FIRST * end, end, cost }
+    }
+
+    /// What it pulls at this distance [m], over that [N/m].
+    pub fn stiffness(&self, apart: f64) -> f64 {
+        pull(&[self.force, self.widest, self.end], apart).0
     }
 
     /// True if it hasn't begun to give way.
@@ -72,6 +79,11 @@ impl Bonds {
     pub fn of(&self, node: NodeId) -> Option<&Bond> {
         let at = self.all.binary_search_by_key(&node, |bond| bond.node).ok()?;
         Some(&self.all[at])
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 
     /// All of them.
@@ -175,7 +187,7 @@ mod tests {
 
     #[test]
     fn pulled_apart_it_spends_its_energy() {
-        let bond = Bond::new(NodeId(1), NodeId(0), 7.0, 0.05);
+        let bond = Bond::new(NodeId(1), NodeId(0), 7.0, (2.0, 0.025));
         let law = [bond.force, bond.widest, bond.end];
         let steps = 100_000;
         let d = 1.2 * bond.end / f64::from(steps);

@@ -108,6 +108,11 @@ pub trait Law: Send + Sync + 'static {
 
     /// No strain of length one gives more stress than this [N/m].
     fn most(&self) -> f64;
+
+    /// C if it is the same for all strains.
+    fn constant(&self) -> Option<Elasticity> {
+        None
+    }
 }
 
 impl Law for Elasticity {
@@ -123,6 +128,10 @@ impl Law for Elasticity {
 
     fn most(&self) -> f64 {
         self.most()
+    }
+
+    fn constant(&self) -> Option<Elasticity> {
+        Some(*self)
     }
 }
 
@@ -253,6 +262,11 @@ impl<L: Law> Element<3, 9> for Membrane<L> {
             [block(r1, 0), block(r1, 1), block(r1, 2)],
             [block(r2, 0), block(r2, 1), block(r2, 2)],
         ]
+    }
+
+    fn triangle(&self, rest: &Sheet) -> Option<([f64; 4], f64, [f64; 3], Elasticity)> {
+        let [[_, u1, u2], [_, v1, v2]] = weights(rest);
+        Some(([u1, u2, v1, v2], rest[4], [rest[5], rest[6], rest[7]], self.elasticity.constant()?))
     }
 
     fn lag(&self) -> f64 {

@@ -31,7 +31,7 @@ pub use gravity::Gravity;
 pub use measured::{Measured, MeasuredLaw, ROWS};
 pub use measured_bend::{Bending, MeasuredBend};
 pub use membrane::{Elasticity, Law, Membrane};
-pub use project::{Batch, Constraint, Place, Shift, Spring, narrow, widen};
+pub use project::{Batch, Constraint, Place, Shift, Spring, Triangle, narrow, widen};
 pub use set::{Element, ElementSet, Row, Tangent};
 pub use shear::Shear;
 pub use stretch::Stretch;
@@ -97,6 +97,11 @@ pub trait Potential: Send + Sync {
 
     /// The row as a plain spring, if that is all it is: position-based integrators then project it themselves.
     fn spring(&self, _row: u32) -> Option<Spring> {
+        None
+    }
+
+    /// The row as a triangle of a membrane whose matrix C is constant, with that matrix, if that is all it is: likewise.
+    fn triangle(&self, _row: u32) -> Option<(Triangle, Elasticity)> {
         None
     }
 

@@ -11,6 +11,9 @@
 //! | w | `inverse_mass` | 1/kg | zero for a held node |
 //! | h, x₀ | `h`, `before` | s, m | substep and where nodes were at its beginning |
 //!
+//! What is so soft that it is projected once for several substeps takes the time s of all of them (`span`) for h, and nodes get the share h/s of their moves: they go on by the velocity that this
+//! gives them.
+//!
 //! Source: Macklin, Müller, Chentanez 2016 (XPBD), eqs. 18 and 26.
 
 use crate::lanes::{LANES, Lanes};
@@ -38,6 +41,19 @@ pub struct Spring {
     pub rest: f64,
     /// Stiffness [N/m].
     pub stiffness: f64,
+}
+
+/// A triangle of a membrane whose matrix C is constant, of which they make vector code as well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Triangle {
+    /// Its corners.
+    pub nodes: [u32; 3],
+    /// Weights r_u of the second and third node, then r_v of them [1/m].
+    pub weights: [f64; 4],
+    /// Material area [m²].
+    pub area: f64,
+    /// U·U, U·V and V·V at rest.
+    pub metric: [f64; 3],
 }
 
 /// Rows of one kind of elements in the order in which they are projected, in blocks of which every row is a lane. Rows of one
@@ -76,6 +92,8 @@ pub struct Place<'a> {
     pub shift: &'a mut [Shift],
     /// Length of a substep [s].
     pub h: f64,
+    /// Time that the projection stands for [s]: that of a substep, or of several.
+    pub span: f64,
 }
 
 /// The vector of a shift.
@@ -107,17 +125,18 @@ impl Place<'_> {
             give += self.inverse_mass[n] * slope[k].length_squared();
             moved += slope[k].dot(widen(self.shift[n - self.first]) - widen(self.before[n]));
         }
-        let (soft, gamma) = (compliance / (self.h * self.h), lag / self.h);
+        let (soft, gamma) = (compliance / (self.span * self.span), lag / self.span);
+        let (share, onward) = (self.h / self.span, self.span / self.h);
         let whole = (1.0 + gamma) * give + soft;
         // Written so that an element without extent, or between held nodes, is left alone.
         if !(give > 0.0 && whole.is_finite()) {
             return;
         }
-        let change = -(value + soft * *lambda + gamma * moved) / whole;
+        let change = -(value + soft * *lambda + gamma * (moved * onward)) / whole;
         *lambda += change;
         for (k, &n) in nodes.iter().enumerate() {
             let shift = &mut self.shift[n - self.first];
-            *shift = narrow(widen(*shift) + slope[k] * (self.inverse_mass[n] * change));
+            *shift = narrow(widen(*shift) + slope[k] * (self.inverse_mass[n] * change * share));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The loop over all elements of one kind, written once.
 
-use super::{Batch, Constraint, Place, Potential, Scratch, Shift, Spring, widen};
+use super::{Batch, Constraint, Elasticity, Place, Potential, Scratch, Shift, Spring, Triangle, widen};
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
 use crate::lists::Lists;
@@ -64,6 +64,11 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
 
     /// Rest length [m] and stiffness [N/m] if the element is a plain spring.
     fn spring(&self, _rest: &[f64; R]) -> Option<[f64; 2]> {
+        None
+    }
+
+    /// Weights, area and rest metric of a triangle ([`Triangle`](super::Triangle)), and the matrix C, if the element is a membrane whose C is constant.
+    fn triangle(&self, _rest: &[f64; R]) -> Option<([f64; 4], f64, [f64; 3], Elasticity)> {
         None
     }
 
@@ -363,7 +368,9 @@ impl<const N: usize, const R: usize, E: Element<N, R>, const DAMPED: bool> Work
         let Self { element, batch: Batch { counts, nodes, rest, lambda }, place } = self;
         let (start, inverse_mass, before) = (place.start, place.inverse_mass, place.before);
         let (first, h, shift) = (place.first, place.h, &mut *place.shift);
-        let (per_h2, gamma) = (1.0 / (h * h), element.lag() / h);
+        let (per_h2, gamma) = (1.0 / (place.span * place.span), element.lag() / place.span);
+        // Of a move that stands for several substeps, what comes in this one; and a substep's motion over all of them.
+        let (share, onward) = (h / place.span, place.span / h);
         let (mut x_lanes, mut moved): (Vectors<N>, Vectors<N>) = ([[[0.0; LANES]; 3]; N], [[[0.0; LANES]; 3]; N]);
         let mut w_lanes = [[0.0; LANES]; N];
         let mut moves: [[Shift; LANES]; N] = [[[0.0; 4]; LANES]; N];
@@ -399,12 +406,12 @@ impl<const N: usize, const R: usize, E: Element<N, R>, const DAMPED: bool> Work
                 }
                 let soft = compliance * per_h2;
                 let whole = (1.0 + gamma) * give + soft;
-                let change = -(value + soft * lambda[lane] + gamma * rate) / whole;
+                let change = -(value + soft * lambda[lane] + gamma * (rate * onward)) / whole;
                 // An element without extent, or between held nodes, is left alone.
                 let change = if give > 0.0 && whole < f64::INFINITY { change } else { 0.0 };
                 lambda[lane] += change;
                 for k in 0..N {
-                    let by = slope[k] * (w_lanes[k][lane] * change);
+                    let by = slope[k] * (w_lanes[k][lane] * change * share);
                     moves[k][lane] = [by.x as f32, by.y as f32, by.z as f32, 0.0];
                 }
             }
@@ -611,6 +618,13 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         Some(Spring { nodes: [a as u32, b as u32], rest, stiffness })
     }
 
+    fn triangle(&self, row: u32) -> Option<(Triangle, Elasticity)> {
+        let (nodes, rest) = self.blocks[row as usize / LANES].row(row as usize % LANES)?;
+        let (&[a, b, c], (weights, area, metric, elasticity)) =
+            (<&[usize; 3]>::try_from(&nodes[..]).ok()?, self.element.triangle(&rest)?);
+        Some((Triangle { nodes: [a as u32, b as u32, c as u32], weights, area, metric }, elasticity))
+    }
+
     fn lag(&self) -> f64 {
         self.element.lag()
     }
@@ -709,7 +723,7 @@ mod tests {
     }
 
     fn place<'a>(cloth: &'a Cloth, inverse_mass: &'a [f64], before: &'a [Shift], shift: &'a mut [Shift]) -> Place<'a> {
-        Place { start: &cloth.x, inverse_mass, before, first: 0, shift, h: 1e-3 }
+        Place { start: &cloth.x, inverse_mass, before, first: 0, shift, h: 1e-3, span: 1e-3 }
     }
 
     /// Rows projected in blocks, at all widths, and one by one: the same bits at all widths, and the same places but for

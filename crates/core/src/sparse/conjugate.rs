@@ -143,3 +143,41 @@ impl Conjugate {
         limit
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{hash_unit, outer};
+    use crate::sparse::PreconditionerKind;
+
+    #[test]
+    fn what_rounding_has_made_indefinite_is_solved_once_it_is_firm() {
+        // A chain of springs a hundred million times as stiff as it is heavy, each in a direction of its own: across them rounding outweighs the mass.
+        let count = 40;
+        let mut matrix = BlockMatrix::default();
+        let all: Vec<u32> = (0..count).collect();
+        matrix.pattern.follow(count as usize, &all, |i, columns| {
+            columns.extend((i as u32).saturating_sub(1)..count.min(i as u32 + 2));
+        });
+        let random = |seed: u64, k: u64| Vec3::from([0, 1, 2].map(|c| hash_unit(seed, 3 * k + c) - 0.5));
+        let pattern = matrix.pattern.clone();
+        matrix.fill_half(&vec![1.0; count as usize], |rows| {
+            for i in rows.range() {
+                for (_, block) in pattern.row(i).iter().zip(rows.row(i)).filter(|(j, _)| **j > i as u32) {
+                    let along = random(1, i as u64).normalize();
+                    *block = (outer(along, along) * -1e8).to_cols_array().map(|number| number as f32);
+                }
+            }
+        });
+        let b: Vec<Vec3> = (0..u64::from(count)).map(|k| random(2, k)).collect();
+        let mut preconditioner = Preconditioner::new(PreconditionerKind::Ssor);
+        let mut solve = |matrix: &BlockMatrix| {
+            preconditioner.prepare(matrix);
+            let mut x = vec![Vec3::ZERO; b.len()];
+            Conjugate::default().solve(matrix, &(), &mut preconditioner, &b, &mut x, (1e-3, 1000))
+        };
+        assert!(!solve(&matrix).converged);
+        matrix.firm(1e-6);
+        assert!(solve(&matrix).converged);
+    }
+}

@@ -237,6 +237,16 @@ impl BlockMatrix {
         self.tie.clear();
     }
 
+    /// Adds this share of the largest number on its diagonal block to the mass of every row.
+    pub fn firm(&mut self, share: f64) {
+        for (i, mass) in self.mass.iter_mut().enumerate() {
+            let diagonal = &mut self.block[self.pattern.range(i).start + self.pattern.middle[i] as usize];
+            let more = share * f64::from([0, 4, 8].map(|k| diagonal[k]).into_iter().fold(0.0, f32::max));
+            *mass += more;
+            [0, 4, 8].into_iter().for_each(|k| diagonal[k] += more as f32);
+        }
+    }
+
     /// Keeps unknown `i` where it is: makes its row zero. Preconditioners and solutions are then zero there, so its column
     /// doesn't matter.
     pub fn hold(&mut self, i: usize) {
@@ -364,6 +374,13 @@ mod tests {
         }
         matrix.untie();
         assert!(matrix == loose);
+        // What is firmer weighs more, and couples to others as before.
+        matrix.firm(0.5);
+        for i in 0..6 {
+            let more = 0.5 * f64::from([0, 4, 8].map(|k| loose.diagonal(i)[k]).into_iter().fold(0.0, f32::max));
+            assert!((matrix.row_times(i, &x) - loose.row_times(i, &x) - x[i] * more).length() < 1e-5);
+            assert!((f64::from(matrix.diagonal(i)[0] - loose.diagonal(i)[0]) - more).abs() < 1e-5);
+        }
         matrix.hold(2);
         matrix.hold(3);
         assert_eq!([matrix.row_times(2, &x), matrix.row_times(3, &x)], [Vec3::ZERO; 2]);

@@ -95,8 +95,9 @@ impl Default for Policy {
     }
 }
 
-/// The pull of a bond over what the cloth carried there: as much would have to be overcome once more.
-const SHARE: f64 = 0.8;
+/// The pull of a bond over what the cloth carried there: what is more would have to be overcome once more, and single bonds would be much stronger than those beside them. With 0.8 the load of a slit strip went on rising
+/// by 4 to 7 % after the tear had begun, and loads of tongues had peaks of 1.3 times their mean behind short edges; with 0.5 by 1 %, and 1.17 times.
+const SHARE: f64 = 0.5;
 /// The least pull of a bond, in what tearing costs per length: on a coarse mesh weaker ones would hold over too long a way.
 const LEAST_PULL: f64 = 0.3;
 /// How wide lips are apart at most when a bond ends [m], where edges are short enough for it: the zone in which yarns give way is then the same on every mesh, and as edges get shorter
@@ -184,7 +185,7 @@ pub struct Tearing {
     budget: Budget,
     /// Rounds of measuring in this step.
     round: u32,
-    /// What has opened since the cloth last followed, what that costs per length [N], and where its changes are in the log.
+    /// What has opened since the cloth last followed, what that costs [J], and where its changes are in the log.
     opened: Vec<(Part, Option<f64>, Range<usize>)>,
 }
 
@@ -327,15 +328,15 @@ impl Tearing {
             for &e in &seam {
                 cloth.mesh.open_edge(e, log);
             }
-            let mut cost = None;
+            let mut energy = None;
             if seam.is_empty() {
+                self.opening.open(cloth, part, log);
                 let (fields, resistance, round) = (&self.fields, &self.resistance, self.round);
                 let view = View { cloth, fields, resistance, forces, round, opens: &|_| true };
-                cost = self.criterion.spends(view, part);
-                self.opening.open(cloth, part, log);
+                energy = spent(view, &*self.criterion, part, &log[from..]);
                 debug_assert!(!opens_untearable(cloth, &log[from..]), "`{}` opens what is whole", self.opening.name());
             }
-            self.opened.push((*part, cost, from..log.len()));
+            self.opened.push((*part, energy, from..log.len()));
             event::describe(cloth, &log[from..], cause, request, events);
         }
         (self.opened.len() as u64, begun)
@@ -351,25 +352,20 @@ impl Tearing {
     /// Puts bonds between what has just parted in `log`, which cloth and forces have followed. Returns the nodes that have one.
     pub(crate) fn hold(&mut self, cloth: &mut Cloth, forces: &Forces, log: &[Change]) -> Vec<NodeId> {
         let mut held = Vec::new();
-        for (_, cost, range) in self.opened.drain(..) {
-            let Some(cost) = cost else { continue };
-            let changes = || log[range.clone()].iter();
-            let length: f64 = changes()
-                .map(|change| match *change {
-                    Change::EdgeOpened { edge, .. } => cloth.mesh.edge_length(edge),
-                    _ => 0.0,
-                })
-                .sum();
-            let parted = changes().filter_map(|change| match *change {
+        for (_, energy, range) in self.opened.drain(..) {
+            let Some(energy) = energy else { continue };
+            let length: f64 = opened_edges(&log[range.clone()]).map(|edge| cloth.mesh.edge_length(edge)).sum();
+            let cost = energy / length;
+            let parted = log[range.clone()].iter().filter_map(|change| match *change {
                 Change::NodeSplit { node, copy } => Some((node, copy)),
                 _ => None,
             });
             let parted: Vec<(NodeId, NodeId)> = parted.collect();
             for &(node, copy) in &parted {
                 let pull = SHARE * 0.5 * pull_at(cloth, forces, node).distance(pull_at(cloth, forces, copy));
-                let energy = cost * length / parted.len() as f64;
-                let least = (LEAST_PULL * cost).min(2.0 * energy / WIDTH);
-                cloth.bonds.add(Bond::new(copy, node, pull.max(least), energy));
+                let length = length / parted.len() as f64;
+                let least = (LEAST_PULL * cost).min(2.0 * cost * length / WIDTH);
+                cloth.bonds.add(Bond::new(copy, node, pull.max(least), (cost, length)));
                 held.push(copy);
             }
         }
@@ -378,15 +374,29 @@ impl Tearing {
     }
 }
 
+/// The edges that these edits opened.
+fn opened_edges(log: &[Change]) -> impl Iterator<Item = EdgeId> {
+    log.iter().filter_map(|change| match *change {
+        Change::EdgeOpened { edge, .. } => Some(edge),
+        _ => None,
+    })
+}
+
+/// What the edges that these edits opened cost [J], if tearing costs anything.
+fn spent(view: View<'_>, criterion: &dyn Criterion, part: &Part, log: &[Change]) -> Option<f64> {
+    let mesh = &view.cloth.mesh;
+    let cost = |edge: EdgeId| {
+        let [a, b] = mesh.edge_nodes(edge).map(|n| mesh.node_uv(n));
+        Some(criterion.spends(view, part, a, b - a)? * mesh.edge_length(edge))
+    };
+    opened_edges(log).map(cost).sum()
+}
+
 /// True if an edge that these edits opened ends in a node that never parts. Openings stay among a node and its neighbours, and
 /// neighbours of such a node don't part (see [`Resistance`]), so there is none.
 fn opens_untearable(cloth: &Cloth, log: &[Change]) -> bool {
     let untearable = |n: NodeId| cloth.untearable.get(n.index()).is_some_and(|kept| *kept);
-    let opened = |change: &Change| match *change {
-        Change::EdgeOpened { edge, .. } => cloth.mesh.edge_nodes(edge).into_iter().any(untearable),
-        _ => false,
-    };
-    log.iter().any(opened)
+    opened_edges(log).any(|edge| cloth.mesh.edge_nodes(edge).into_iter().any(untearable))
 }
 
 /// Carries out a tear by hand.

@@ -73,7 +73,7 @@ impl Woven {
     }
 
     /// Neighbours of a crossing along its yarns.
-    fn around(&self, c: usize) -> Vec<usize> {
+    pub(super) fn around(&self, c: usize) -> Vec<usize> {
         let mut around = Vec::with_capacity(4);
         for family in Family::BOTH {
             let (count, stride) = self.line(family);
@@ -88,6 +88,10 @@ impl Woven {
     pub(super) fn change(&mut self) {
         if self.spec.unbreakable {
             return;
+        }
+        for tail in self.tails() {
+            self.recede(tail);
+            self.divide(tail);
         }
         let mut loosen = Vec::new();
         for family in Family::BOTH {
@@ -115,10 +119,8 @@ impl Woven {
         let slipped = self.slipped_out();
         let apart: Vec<usize> = self.released().into_iter().chain(slipped.iter().map(|&(c, _)| c)).collect();
         self.split(&apart, Kind::Disconnected);
-        // Yarns that have just parted may meet again at once.
-        apart.iter().for_each(|&c| self.free_around(c));
         for &(c, family) in &slipped {
-            self.spread_end(family, c);
+            self.slip_out(family, c);
         }
         apart.iter().for_each(|&c| self.propagate(c, &mut loosen));
         self.split(&loosen, self.loosened());
@@ -292,7 +294,7 @@ mod tests {
             assert_ne!(of(pair[0]), of(pair[1]));
         }
         // A cut side takes away the diagonals of the two cells beside it.
-        let count = |cloth: &Woven| cloth.tables.rising.iter().chain(&cloth.tables.falling).sum::<f64>();
+        let count = |cloth: &Woven| cloth.tables.rising.iter().chain(&cloth.tables.falling).sum::<f32>();
         let before = count(&cloth);
         cloth.cut(Family::Weft, 2, 9, 1.5, false);
         cloth.follow(1e-3);

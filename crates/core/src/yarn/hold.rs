@@ -212,7 +212,7 @@ impl Woven {
             Solver::Lines { .. } => {
                 let blocks = if family == Family::Warp { &self.tables.warps } else { &self.tables.wefts };
                 let (yarn, along) = self.on_yarn(family, from);
-                blocks[yarn / GROUP].pull[along][yarn % GROUP] / (h * h)
+                f64::from(blocks[yarn / GROUP].nodes[along].pull[yarn % GROUP]) / (h * h)
             }
             Solver::Sweeps { .. } => self.springs(family).tension[from],
         };

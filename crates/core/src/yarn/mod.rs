@@ -5,11 +5,12 @@
 //!
 //! # A step (1/240 s)
 //! 1. `drive`: held crossings get the velocity that brings them where they should be ([`hold`]).
-//! 2. `find_couples`, `find_pairs`, `find_near_bodies`: normals and neighbours of couples ([`couple`]); yarns that may touch ([`collide`]); what may touch
+//! 2. `find_couples`, `find_pairs`, `find_near_bodies`: normals and neighbours of couples ([`couple`]); yarns that may touch ([`near`], [`fold`], [`collide`]); what may touch
 //!    bodies ([`meet`]).
-//! 3. Substeps: `predict` (gravity, air), `shear` ([`sheet`]), `press_on`, `solve_lines` (all yarns at once; [`line`]) and `slide` ([`slide`]) or `sweep` (the paper's;
-//!    [`sweep`]), `hold_couples`, `keep_apart`, `meet_bodies`, `velocities` (with damping by state).
-//! 4. `turn_normals`, `change`: cuts, what comes loose, disconnections ([`change`]).
+//! 3. Substeps: `predict` (velocities with damping by state, gravity, air), `shear` ([`sheet`]), `press_on`, `solve_lines` (all yarns at once; [`line`], and `cross` for what warps and wefts tell each other), in which yarns flow through
+//!    crossings ([`slide`]), or `sweep` (the paper's; [`sweep`]), `hold_couples`, `keep_apart`, `meet_bodies`.
+//! 4. `velocities`, `take_tensions`; `turn_normals`: the side on which yarns lie on each other at their crossings (`normals`); `change`: cuts, what comes loose, disconnections ([`change`]),
+//!    ends that draw out of their last crossing ([`tail`]).
 //!
 //! # How to use it
 //! ```
@@ -45,13 +46,17 @@
 //! Source: Metaaphanon, Bando, Chen and Nishita 2009, "Simulation of Tearing Cloth with Frayed Edges". Deviations are told in each file; the
 //! chief ones are friction, one particle where yarns slide, whole yarns at once instead of sweeps, and tension instead of strain.
 
+mod bundle;
 pub mod change;
 pub mod collide;
 pub mod couple;
+mod cross;
+pub mod fold;
 mod hand;
 pub mod hold;
 pub mod line;
 pub mod meet;
+pub mod near;
 mod normals;
 pub mod pass;
 mod points;
@@ -63,6 +68,8 @@ mod state;
 mod step;
 pub mod sweep;
 mod tables;
+pub mod tail;
+mod watch;
 pub mod weave;
 
 pub use hold::{By, Hold};
@@ -73,4 +80,5 @@ pub use spec::{Damping, Sliding, Solver, Spec, SpecError};
 pub use state::{Cut, Family, Kind, Springs, Woven};
 pub use step::StepError;
 pub use sweep::sweeps_needed;
+pub use watch::Watch;
 pub use weave::{Ripstop, Weave, WeaveError};

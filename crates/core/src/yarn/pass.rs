@@ -29,6 +29,7 @@ use crate::contact::tree::{Swept, Tree};
 use crate::contact::{ccd, crossing, distance};
 use crate::math::Vec3;
 use glam::Vec3A;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// A part of a yarn between cuts, in one picture.
@@ -45,13 +46,13 @@ pub struct Strand<'a> {
 }
 
 /// Two segments that have passed through each other.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Passing {
     /// The yarns.
     pub yarns: [u64; 2],
     /// The segments: from this point of the yarn to the next.
     pub segments: [usize; 2],
-    /// When, from 0 to 1.
+    /// When, from 0 to 1; of what a cloth tells itself, the time [s].
     pub time: f64,
     /// Where [m].
     pub place: Vec3,
@@ -191,20 +192,41 @@ pub fn inside_bodies(points: impl IntoIterator<Item = Vec3>, bodies: &Bodies) ->
     points.into_iter().filter(|&p| inside(p)).count()
 }
 
+/// Six times the volume between two segments [m³].
+#[inline(always)]
+pub(super) fn flat([a, b, c, d]: &ccd::Corners) -> f64 {
+    (*c - *a).dot((*b - *a).cross(*d - *c))
+}
+
+/// True if two segments are on the other side of each other, having gone straight from one place to another. A cubic whose sign is the same at both ends and at two places between them is taken to have no root.
+pub(super) fn has_passed(from: &ccd::Corners, to: &ccd::Corners) -> bool {
+    let side = |t: f64| flat(&between(from, to, t)) > 0.0;
+    let first = flat(from) > 0.0;
+    let turns = (flat(to) > 0.0) != first || side(1.0 / 3.0) != first || side(2.0 / 3.0) != first;
+    turns && meetings(from, to).is_some()
+}
+
+/// Corners on their way.
+#[inline(always)]
+fn between(from: &ccd::Corners, to: &ccd::Corners, t: f64) -> ccd::Corners {
+    std::array::from_fn(|k| from[k] + (to[k] - from[k]) * t)
+}
+
 /// First time at which two segments have a point in common, and the point, if they have one an odd number of times.
 fn pass(from: &ccd::Corners, to: &ccd::Corners) -> Option<(f64, Vec3)> {
     let size = from.iter().chain(to).map(|x| x.distance(from[0])).fold(0.0, f64::max);
     let tolerance = 1e-9 * size;
     ccd::edge_edge(from, to, ccd::Query { gap: tolerance, tolerance })?;
-    let at = |t: f64| -> ccd::Corners { std::array::from_fn(|k| from[k] + (to[k] - from[k]) * t) };
-    let flat = |t: f64| {
-        let [a, b, c, d] = at(t);
-        (c - a).dot((b - a).cross(d - c))
-    };
+    meetings(from, to)
+}
+
+/// The same, without asking first whether they come near at all.
+fn meetings(from: &ccd::Corners, to: &ccd::Corners) -> Option<(f64, Vec3)> {
+    let size = from.iter().chain(to).map(|x| x.distance_squared(from[0])).fold(0.0, f64::max).sqrt();
     let mut count = 0;
     let mut first = None;
-    for root in roots(flat) {
-        let [a, b, c, d] = at(root);
+    for root in roots(|t| flat(&between(from, to, t))) {
+        let [a, b, c, d] = between(from, to, root);
         let (s, t) = distance::edge_edge([a, b], [c, d]);
         let (p, q) = (a + (b - a) * s, c + (d - c) * t);
         if p.distance(q) < 1e-6 * size {

@@ -1,5 +1,6 @@
 //! What a woven cloth shows: yarns as lines of points, counts, lengths of free ends, events.
 
+use super::pass::Passing;
 use super::state::{Cut, Family, Kind, Woven};
 use crate::math::{Fingerprint, Vec3};
 use crate::sets::Sets;
@@ -63,8 +64,11 @@ impl Woven {
         let mut parts = Vec::new();
         let mut first = 0;
         for s in 0..count {
-            if s + 1 == count || !self.live(family, self.crossing_of(family, yarn, s)) {
-                parts.push([first, s]);
+            let c = self.crossing_of(family, yarn, s);
+            if s + 1 == count || !self.live(family, c) {
+                if !self.is_dust(family, c) {
+                    parts.push([first, s]);
+                }
                 first = s + 1;
             }
         }
@@ -86,17 +90,18 @@ impl Woven {
                 (1..count).for_each(|s| places[s] = places[s - 1] + if one { rest(s - 1) } else { 1.0 });
                 let place = |s: usize| if one { places[s] } else { self.along[k][self.crossing_of(family, yarn, s)] };
                 let touched: Vec<f64> = (0..count).filter(holds).map(place).collect();
-                for [first, last] in self.parts(family, yarn) {
+                let parts = self.parts(family, yarn);
+                for (k_part, &[first, last]) in parts.iter().enumerate() {
                     let (low, high) = (places[first], places[last]);
                     let inside = || touched.iter().copied().filter(|at| (low..=high).contains(at));
                     // Half of a cut spring sticks out beyond its particle, less what has been drawn in since.
                     let stub = |s: usize| {
                         if one { self.stub[k][self.crossing_of(family, yarn, s)] / self.spec.spacing } else { 0.0 }
                     };
-                    if first > 0 {
+                    if k_part > 0 {
                         lengths.push(inside().fold(high, f64::min) - low + stub(first));
                     }
-                    if last + 1 < count {
+                    if k_part + 1 < parts.len() {
                         lengths.push(high - inside().fold(low, f64::max) + stub(last));
                     }
                 }
@@ -131,7 +136,11 @@ impl Woven {
             }
         }
         let mut sizes = vec![0usize; 2 * half];
-        (0..2 * half as u32).for_each(|p| sizes[sets.root(p) as usize] += 1);
+        let all = (0..2 * half).filter(|p| {
+            let family = if *p < half { Family::Warp } else { Family::Weft };
+            !self.is_dust(family, p % half)
+        });
+        all.for_each(|p| sizes[sets.root(p as u32) as usize] += 1);
         sizes.retain(|&size| size > 0);
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         sizes
@@ -150,6 +159,11 @@ impl Woven {
             pieces: sizes.len(),
             largest: sizes.first().copied().unwrap_or(0).div_ceil(2),
         }
+    }
+
+    /// Segments that ended a step on the wrong side of each other, each once, since the last call.
+    pub fn take_passings(&mut self) -> Vec<Passing> {
+        std::mem::take(&mut self.passed)
     }
 
     /// Cuts since the last call.

@@ -1,4 +1,4 @@
-//! The dense part of a substep: motion, shear of whole cloth, all yarns.
+//! The dense part of a substep but for yarns themselves: motion, shear of whole cloth.
 //!
 //! Rows of crossings are divided into groups of eight wefts; a group writes its own rows only, so threads change nothing.
 //! Shear springs join the diagonals of cells and push only (rest √2 spacings): compliant constraints like the others, λ = C/(w + w + 1/(k h²)), in four
@@ -6,15 +6,17 @@
 //! that holds, beside a tear, the next particles along both of its yarns come no nearer to each other either (as the yarns are shorter there, by as much less). Else the yarns would turn through each other. Air drags every particle by
 //! a |u| u, u = wind − v; the wind is that of sheets ([`crate::wind`]), with gusts at every particle's place, once per step.
 //!
+//! Diagonals of whole cloth are computed in single precision, from differences of positions that were taken before they are rounded (as yarns are, `cross`); positions and motion are not.
+//!
 //! Source: Metaaphanon 2009 §3.2 (springs), §4 (steps 1–5).
 
-use super::line::{Block, GROUP, Lane, Pulled, Relax, Remain, Solve};
+use super::cross::Pull;
+use super::line::{Block, GROUP};
 use super::points::Points;
-use super::slide;
 use super::spec::Spec;
 use super::state::Woven;
 use super::tables::Tables;
-use crate::lanes::{self, LANES, Lanes, Work};
+use crate::lanes::{self, LANES, Work};
 use crate::math::Vec3;
 use crate::parallel;
 
@@ -30,7 +32,7 @@ struct Air {
 }
 
 /// Eight rows of one grid.
-type Rows<'a> = [&'a mut [f64]; 3];
+pub(super) type Rows<'a> = [&'a mut [f64]; 3];
 
 /// Moves particles on: velocity, then position from where it was.
 struct Move<'a, 'b> {
@@ -63,10 +65,10 @@ impl Work for Move<'_, '_> {
         let (comes, per_h) = (come.is_some(), come.unwrap_or(0.0));
         for i in 0..count {
             let free = w[i] > 0.0;
-            let mut v = [v0[i], v1[i], v2[i]];
+            let come = [(a0[i] - x0[i]) * per_h, (a1[i] - x1[i]) * per_h, (a2[i] - x2[i]) * per_h];
+            let come = [come[0] * keep[i], come[1] * keep[i], come[2] * keep[i]];
             // What is held has its velocity from what holds it.
-            let come = [a0[i] - x0[i], a1[i] - x1[i], a2[i] - x2[i]].map(|way| way * per_h * keep[i]);
-            v = if comes & free { come } else { v };
+            let mut v = if comes & free { come } else { [v0[i], v1[i], v2[i]] };
             let g = gust[i];
             (g0[i], g1[i], g2[i]) = (a0[i] + h * v[0], a1[i] + h * v[1], a2[i] + h * v[2]);
             let u = [wind.x * g - v[0], wind.y * g - v[1], wind.z * g - v[2]];
@@ -86,39 +88,99 @@ impl Work for Move<'_, '_> {
 struct Shear<'a> {
     low: [&'a mut [f64]; 3],
     high: [&'a mut [f64]; 3],
-    w: [&'a [f64]; 2],
+    w: [&'a [f32]; 2],
     /// One where there is such a spring.
-    live: &'a [f64],
+    live: &'a [f32],
     /// 1/(k h²) [1/kg].
-    soft: f64,
-    rest: f64,
+    soft: f32,
+    rest: f32,
     /// Shortest that a diagonal can be [m].
-    lock: f64,
+    lock: f32,
 }
 
 impl Work for Shear<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { low, high, w, live, soft, rest, lock } = self;
-        let count = live.len();
         let ([a0, a1, a2], [b0, b1, b2]) = (low, high);
-        let (a0, a1, a2) = (&mut a0[..count], &mut a1[..count], &mut a2[..count]);
-        let (b0, b1, b2) = (&mut b0[..count], &mut b1[..count], &mut b2[..count]);
-        let (wa, wb) = (&w[0][..count], &w[1][..count]);
-        for i in 0..count {
-            let d = [b0[i] - a0[i], b1[i] - a1[i], b2[i] - a2[i]];
-            let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
-            let both = wa[i] + wb[i];
-            // Where both are held there is nothing to move, but something to divide by.
-            let (weak, rigid) = (both + soft, both.max(1.0));
-            let short = (length - rest).min(0.0) * rigid + (length - lock).min(0.0) * weak;
-            let by = live[i] * short / (weak * rigid * (length + f64::MIN_POSITIVE));
-            a0[i] += wa[i] * by * d[0];
-            a1[i] += wa[i] * by * d[1];
-            a2[i] += wa[i] * by * d[2];
-            b0[i] -= wb[i] * by * d[0];
-            b1[i] -= wb[i] * by * d[1];
-            b2[i] -= wb[i] * by * d[2];
+        for first in (0..live.len()).step_by(LANES) {
+            let all = first..(first + LANES).min(live.len());
+            let (a0, a1, a2) = (&mut a0[all.clone()], &mut a1[all.clone()], &mut a2[all.clone()]);
+            let (b0, b1, b2) = (&mut b0[all.clone()], &mut b1[all.clone()], &mut b2[all.clone()]);
+            let w = [&wide(&w[0][all.clone()]), &wide(&w[1][all.clone()])];
+            let d = [&between(a0, b0), &between(a1, b1), &between(a2, b2)];
+            let [by_a, by_b] = &push(d, w, &wide(&live[all]), [soft, rest, lock]);
+            for (to, by, d) in [(a0, by_a, d[0]), (a1, by_a, d[1]), (a2, by_a, d[2])] {
+                add(to, by, d);
+            }
+            for (to, by, d) in [(b0, by_b, d[0]), (b1, by_b, d[1]), (b2, by_b, d[2])] {
+                add(to, by, d);
+            }
+        }
+    }
+}
+
+/// One number in single precision for each of [`LANES`] rows.
+type Singles = [f32; LANES];
+
+/// Some numbers, and nothing after them.
+#[inline(always)]
+fn wide(numbers: &[f32]) -> Singles {
+    let mut all = [0.0; LANES];
+    match numbers.first_chunk::<LANES>() {
+        Some(numbers) => all = *numbers,
+        None => all[..numbers.len()].copy_from_slice(numbers),
+    }
+    all
+}
+
+/// From one row to another along an axis: rounded only after the difference was taken.
+#[inline(always)]
+fn between(low: &[f64], high: &[f64]) -> Singles {
+    let mut d = [0.0; LANES];
+    if let (Some(low), Some(high)) = (low.first_chunk::<LANES>(), high.first_chunk::<LANES>()) {
+        for i in 0..LANES {
+            d[i] = (high[i] - low[i]) as f32;
+        }
+    } else {
+        for (d, (low, high)) in d.iter_mut().zip(low.iter().zip(high)) {
+            *d = (high - low) as f32;
+        }
+    }
+    d
+}
+
+/// What moves the two ends of diagonals d, over them: w λ/|d| of shear springs and of what keeps cells open.
+#[inline(always)]
+fn push(
+    [x, y, z]: [&Singles; 3],
+    [wa, wb]: [&Singles; 2],
+    live: &Singles,
+    [soft, rest, lock]: [f32; 3],
+) -> [Singles; 2] {
+    let (mut by_a, mut by_b) = ([0.0; LANES], [0.0; LANES]);
+    for i in 0..LANES {
+        let length = (x[i] * x[i] + y[i] * y[i] + z[i] * z[i]).sqrt();
+        let both = wa[i] + wb[i];
+        // Where both are held there is nothing to move, but something to divide by.
+        let (weak, rigid) = (both + soft, both.max(1.0));
+        let short = (length - rest).min(0.0) * rigid + (length - lock).min(0.0) * weak;
+        let by = live[i] * short / (weak * rigid * (length + f32::MIN_POSITIVE));
+        (by_a[i], by_b[i]) = (wa[i] * by, -wb[i] * by);
+    }
+    [by_a, by_b]
+}
+
+/// Moves particles of a row along an axis.
+#[inline(always)]
+fn add(to: &mut [f64], by: &Singles, d: &Singles) {
+    if let Some(to) = to.first_chunk_mut::<LANES>() {
+        for i in 0..LANES {
+            to[i] += f64::from(by[i] * d[i]);
+        }
+    } else {
+        for (to, (by, d)) in to.iter_mut().zip(by.iter().zip(d)) {
+            *to += f64::from(by * d);
         }
     }
 }
@@ -134,7 +196,7 @@ struct Part<'a> {
 const FEW: usize = 1024;
 
 /// [`parallel::for_each_part`], but alone if there are few crossings.
-fn for_each_part<T: Send>(parts: Vec<T>, crossings: usize, work: impl Fn(T) + Sync + Send) {
+pub(super) fn for_each_part<T: Send>(parts: Vec<T>, crossings: usize, work: impl Fn(T) + Sync + Send) {
     if crossings < FEW || rayon::current_num_threads() == 1 {
         parts.into_iter().for_each(work);
     } else {
@@ -152,9 +214,9 @@ fn parts<'a>(x: &'a mut Points, v: &'a mut Points, warps: usize) -> Vec<Part<'a>
 /// Diagonals of cells between two rows and the next two and so on, from crossing `first` on.
 #[derive(Clone, Copy)]
 struct Diagonals<'a> {
-    w: &'a [f64],
-    rising: &'a [f64],
-    falling: &'a [f64],
+    w: &'a [f32],
+    rising: &'a [f32],
+    falling: &'a [f32],
     warps: usize,
     soft: f64,
     rest: f64,
@@ -164,6 +226,7 @@ struct Diagonals<'a> {
 impl Diagonals<'_> {
     fn push(self, rows: &mut Rows<'_>, first: usize) {
         let Self { w, rising, falling, warps, soft, rest, lock } = self;
+        let (soft, rest, lock) = (soft as f32, rest as f32, lock as f32);
         let cells = warps - 1;
         for pair in 0..rows[0].len() / (2 * warps) {
             let c = first + 2 * pair * warps;
@@ -178,11 +241,14 @@ impl Diagonals<'_> {
     }
 }
 
+/// 1/(k h²) of a spring that is as good as none [1/kg]: beyond it products in single precision aren't numbers any more.
+const NOTHING: f64 = 1e24;
+
 impl Tables {
     /// Shear springs for a substep of `h` [s], if there are any.
     fn diagonals(&self, spec: &Spec, h: f64) -> Option<Diagonals<'_>> {
-        let Self { w, rising, falling, .. } = self;
-        let (soft, rest) = (1.0 / (spec.shear * h * h), std::f64::consts::SQRT_2 * spec.spacing);
+        let Self { light: w, rising, falling, .. } = self;
+        let (soft, rest) = ((1.0 / (spec.shear * h * h)).min(NOTHING), std::f64::consts::SQRT_2 * spec.spacing);
         let lock = spec.packing * spec.spacing;
         (spec.shear > 0.0).then_some(Diagonals { w, rising, falling, warps: spec.warps, soft, rest, lock })
     }
@@ -234,7 +300,7 @@ impl Woven {
         let (warps, half) = (self.spec.warps, self.kind.len());
         let mut blocks = std::mem::take(&mut self.tables.warps);
         let diagonals = self.tables.diagonals(&self.spec, h);
-        let (guess, bend) = (&self.tables.guess, self.spec.bend > 0.0);
+        let guess = &self.tables.guess;
         let mut both: Vec<Either<'_>> = Vec::new();
         if diagonals.is_some() {
             let [x, y, z] = self.at.0.each_mut().map(|column| column[warps..half].chunks_mut(GROUP * warps));
@@ -246,11 +312,8 @@ impl Woven {
         }
         for_each_part(both, half, |part| match part {
             Either::Shear(first, mut rows) => diagonals.iter().for_each(|all| all.push(&mut rows, first)),
-            Either::Pull(g, block) => {
-                for (lanes, column) in block.x.iter_mut().zip(&guess.0) {
-                    take_columns(lanes, column, g, warps);
-                }
-                lanes::run(Pulled { block, bend, first: first_substep == Some(true) });
+            Either::Pull(group, block) => {
+                lanes::run(Pull { nodes: &mut block.nodes, group, guess, warps, first: first_substep == Some(true) });
             }
         });
         let Some(Diagonals { soft, rest, .. }) = diagonals else {
@@ -269,98 +332,39 @@ impl Woven {
                 self.at.add(b, -by * w[b]);
             }
         }
-        // And corners of torn cells.
-        for &([a, b], lock) in locks {
-            let (a, b) = (a as usize, b as usize);
-            let d = self.at.get(b) - self.at.get(a);
-            let (length, both) = (d.length(), w[a] + w[b]);
-            if length < lock && length > 0.0 && both > 0.0 {
-                let by = d * ((length - lock) / (both * length));
-                self.at.add(a, by * w[a]);
-                self.at.add(b, -by * w[b]);
+        // And corners of torn cells: yarns that leave a crossing at a small angle don't turn through each other.
+        for lock in locks {
+            let [c, p, q] = [lock.at, lock.ends[0], lock.ends[1]].map(|p| p as usize);
+            let x = self.at.get(c);
+            let (a, b) = (self.at.get(p) - x, self.at.get(q) - x);
+            let n = self.normal[c] * lock.sense;
+            let (to_a, to_b) = (n.cross(b), a.cross(n));
+            let missing = self.spec.packing * (a.length_squared() * b.length_squared()).sqrt() - to_a.dot(a);
+            if missing <= 0.0 || a.dot(b) <= 0.0 {
+                continue;
+            }
+            let to_c = -(to_a + to_b);
+            let weight = w[p] * to_a.length_squared() + w[q] * to_b.length_squared() + w[c] * to_c.length_squared();
+            if weight > 0.0 {
+                let by = missing / weight;
+                self.at.add(p, to_a * (by * w[p]));
+                self.at.add(q, to_b * (by * w[q]));
+                self.at.add(c, to_c * (by * w[c]));
             }
         }
         self.tables.warps = blocks;
     }
 
-    /// All yarns, in the first substep of a step or another one. First both families go on with the tensions that they have (what pulls at warps is known from [`Self::shear`]), then warps and after them wefts get
-    /// what is missing, and flow through the crossings that they slide through ([`super::slide`]).
-    pub(super) fn solve_lines(&mut self, h: f64, first_substep: bool) {
-        let by = self.flow();
-        let Self { at, v, tables, spec, kind, .. } = self;
-        let Tables { warps: blocks, wefts, doubled, two, moved, guess, heavy, slides, .. } = tables;
-        let [warp_slides, weft_slides] = slides;
-        let warps = spec.warps;
-        let (h2, bend, buckle) = (h * h, spec.bend > 0.0, 1.0 / spec.compression);
-        let any = |first: usize, rows: usize| doubled[first..first + rows].contains(&true);
-        let pulled = &*blocks;
-        let all = parts(moved, guess, warps).into_iter().zip(at.halves(kind.len(), GROUP * warps));
-        let rows = all.zip(heavy.chunks_mut(GROUP * warps)).zip(wefts.iter_mut()).collect::<Vec<_>>();
-        for_each_part(rows, kind.len(), |(((Part { group, x: moved, v: guess }, want), heavy), block)| {
-            let first = group * GROUP;
-            let rows = heavy.len() / warps;
-            let turned = Turned { two: &two[first * warps..(first + rows) * warps], warps };
-            let any = any(first, rows);
-            let [by, _] = moved;
-            for axis in 0..3 {
-                let high = any.then_some(&*guess[1][axis]);
-                lanes::run(Gather { lanes: &mut block.x[axis], low: guess[0][axis], high, turned });
-                take_warps(by[axis], |g| &pulled[g].d[axis], first, warps);
-                lanes::run(AddGone { by: by[axis], to: want[0][axis], from: guess[0][axis] });
+    /// At the beginning of a step: where particles are, for [`Self::velocities`] to tell how far they went. Rows without second particles have none to go.
+    pub(super) fn note_places(&mut self) {
+        let (half, warps) = (self.kind.len(), self.spec.warps);
+        for (gone, at) in self.gone.0.iter_mut().zip(&self.at.0) {
+            gone[..half].copy_from_slice(&at[..half]);
+            for (row, _) in self.tables.doubled.iter().enumerate().filter(|(_, doubled)| **doubled) {
+                let row = half + row * warps..half + (row + 1) * warps;
+                gone[row.clone()].copy_from_slice(&at[row]);
             }
-            take_warps(heavy, |g| &pulled[g].heavy, first, warps);
-            lanes::run(Gather { lanes: &mut block.across, low: heavy, high: None, turned });
-            lanes::run(Across { block });
-            lanes::run(Pulled { block, bend, first: first_substep });
-            for axis in 0..3 {
-                let high = any.then_some([&*want[1][axis], &*guess[1][axis]]);
-                lanes::run(AddBoth { lanes: &mut block.d[axis], low: by[axis], high, turned });
-            }
-            lanes::run(Relax { block });
-            for axis in 0..3 {
-                // What warps have for themselves stays.
-                lanes::run(Scatter { lanes: &block.d[axis], low: by[axis], high: None, turned });
-            }
-            lanes::run(Scatter { lanes: &block.heavy, low: heavy, high: None, turned });
-        });
-        let columns = blocks.iter_mut().zip(warp_slides).enumerate().collect();
-        for_each_part(columns, kind.len(), |(g, (block, slides))| {
-            for (lanes, column) in block.d.iter_mut().zip(&moved.0) {
-                take_columns(lanes, column, g, warps);
-            }
-            take_columns(&mut block.across, heavy, g, warps);
-            lanes::run(Across { block });
-            lanes::run(Remain { block });
-            lanes::run(Relax { block });
-            lanes::run(Go { block });
-            lanes::run(Solve { block, h2, buckle });
-            slide::flow(slides, block, by);
-        });
-        let blocks = &*blocks;
-        let rows = parts(at, v, warps).into_iter().zip(wefts.iter_mut()).zip(weft_slides).collect::<Vec<_>>();
-        for_each_part(rows, kind.len(), |((Part { group, mut x, .. }, block), slides)| {
-            let first = group * GROUP;
-            let rows = x[0][0].len() / warps;
-            let turned = Turned { two: &two[first * warps..(first + rows) * warps], warps };
-            let any = any(first, rows);
-            for axis in 0..3 {
-                let [low, high] = &mut x;
-                take_warps(low[axis], |g| &blocks[g].x[axis], first, warps);
-                if any {
-                    let (x, d) = (&block.x[axis], &block.d[axis]);
-                    lanes::run(GoAlone { x, d, high: high[axis], turned });
-                }
-                let high = any.then_some(&*high[axis]);
-                lanes::run(Gather { lanes: &mut block.x[axis], low: low[axis], high, turned });
-            }
-            lanes::run(Solve { block, h2, buckle });
-            for axis in 0..3 {
-                let [low, high] = &mut x;
-                let high = any.then_some(&mut *high[axis]);
-                lanes::run(Scatter { lanes: &block.x[axis], low: low[axis], high, turned });
-            }
-            slide::flow(slides, block, by);
-        });
+        }
     }
 
     /// What gusts make of the wind, for every particle, once per step.
@@ -383,15 +387,13 @@ impl Woven {
         let rows = parts(at, v, warps).into_iter().zip(gone.halves(half, GROUP * warps)).collect();
         for_each_part(rows, half, |(Part { group, x, v }, gone)| {
             for (grid, ((x, v), gone)) in x.into_iter().zip(v).zip(gone).enumerate() {
-                for axis in 0..3 {
-                    lanes::run(Gone { gone: gone[axis], x: x[axis] });
-                }
                 for (k, row) in (group * GROUP..(group + 1) * GROUP).take(x[0].len() / warps).enumerate() {
                     let (here, all) = (k * warps..(k + 1) * warps, grid * half + row * warps);
                     if grid == 1 && !doubled[row] {
                         continue;
                     }
                     for axis in 0..3 {
+                        lanes::run(Gone { gone: &mut gone[axis][here.clone()], x: &x[axis][here.clone()] });
                         let (from, keep) = (&before.0[axis][all..all + warps], &keep[all..all + warps]);
                         let (v, x) = (&mut v[axis][here.clone()], &x[axis][here.clone()]);
                         lanes::run(Come { v, x, from, keep, per_h });
@@ -437,261 +439,6 @@ impl Work for Come<'_> {
         let (x, from, keep) = (&x[..count], &from[..count], &keep[..count]);
         for i in 0..count {
             v[i] = (x[i] - from[i]) * per_h * keep[i];
-        }
-    }
-}
-
-/// Rows of the grid from the blocks of warps: `of` tells what of each.
-fn take_warps<'a>(rows: &mut [f64], of: impl Fn(usize) -> &'a Vec<Lane>, first: usize, warps: usize) {
-    for (k, row) in rows.chunks_mut(warps).enumerate() {
-        for (g, chunk) in row.chunks_mut(GROUP).enumerate() {
-            chunk.copy_from_slice(&of(g)[first + k][..chunk.len()]);
-        }
-    }
-}
-
-/// The warps of group `g`, each in its lane, from rows of the grid.
-fn take_columns(lanes: &mut [Lane], column: &[f64], g: usize, warps: usize) {
-    for (s, lane) in lanes.iter_mut().enumerate() {
-        let row = &column[s * warps..(s + 1) * warps];
-        match row.get(g * GROUP..(g + 1) * GROUP) {
-            Some(whole) => lane.copy_from_slice(whole),
-            None => (0..GROUP).for_each(|l| lane[l] = row[(g * GROUP + l).min(warps - 1)]),
-        }
-    }
-}
-
-/// Particles of a block go where tensions move them.
-struct Go<'a> {
-    block: &'a mut Block,
-}
-
-impl Work for Go<'_> {
-    #[inline(always)]
-    fn run(self) {
-        for (x, d) in self.block.x.iter_mut().zip(&self.block.d) {
-            for (x, d) in x.iter_mut().zip(d) {
-                *x = std::array::from_fn(|l| x[l] + d[l]);
-            }
-        }
-    }
-}
-
-/// Adds how far all else than tensions has moved particles, along one axis.
-struct AddGone<'a> {
-    by: &'a mut [f64],
-    to: &'a [f64],
-    from: &'a [f64],
-}
-
-impl Work for AddGone<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { by, to, from } = self;
-        let count = by.len();
-        let (to, from) = (&to[..count], &from[..count]);
-        for i in 0..count {
-            by[i] += to[i] - from[i];
-        }
-    }
-}
-
-/// Twice what yarns across hold particles with, where they are shared.
-struct Across<'a> {
-    block: &'a mut Block,
-}
-
-impl Work for Across<'_> {
-    #[inline(always)]
-    fn run(self) {
-        for (across, shared) in self.block.across.iter_mut().zip(&self.block.shared) {
-            *across = std::array::from_fn(|l| 2.0 * across[l] * shared[l]);
-        }
-    }
-}
-
-/// The first of two numbers where no bit of `two` is set, the second where all are.
-#[inline(always)]
-fn select(two: u64, low: f64, high: f64) -> f64 {
-    f64::from_bits(low.to_bits() & !two | high.to_bits() & two)
-}
-
-/// Numbers of some crossings of eight rows: between rows and lanes, since only what surely doesn't overlap becomes vector code.
-type Eight = [Lanes; GROUP];
-
-/// Rows become lanes.
-#[inline(always)]
-fn weave(lanes: &mut [Lane], rows: &Eight) {
-    let count = lanes.len().min(LANES);
-    let lanes = &mut lanes[..count];
-    let [a, b, c, d, e, f, g, h] = rows;
-    for i in 0..count {
-        lanes[i] = [a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i]];
-    }
-}
-
-/// Lanes become rows.
-#[inline(always)]
-fn unravel(lanes: &[Lane], rows: &mut Eight) {
-    let count = lanes.len().min(LANES);
-    let lanes = &lanes[..count];
-    let [a, b, c, d, e, f, g, h] = rows;
-    for i in 0..count {
-        let lane = &lanes[i];
-        (a[i], b[i], c[i], d[i]) = (lane[0], lane[1], lane[2], lane[3]);
-        (e[i], f[i], g[i], h[i]) = (lane[4], lane[5], lane[6], lane[7]);
-    }
-}
-
-/// Eight rows of the grid, or fewer at its end.
-#[derive(Clone, Copy)]
-struct Turned<'a> {
-    /// All bits set where a crossing has two particles.
-    two: &'a [u64],
-    warps: usize,
-}
-
-impl Turned<'_> {
-    fn rows(self) -> usize {
-        self.two.len() / self.warps
-    }
-
-    /// Crossings of row `l` in part `k` of it, of which there are `count`.
-    #[inline(always)]
-    fn range(self, l: usize, k: usize, count: usize) -> std::ops::Range<usize> {
-        let begin = l * self.warps + k * LANES;
-        begin..begin + count
-    }
-
-    /// Part `k` of the rows, each number by `of`; what there is less than eight rows is that of the last one.
-    #[inline(always)]
-    fn read<const N: usize>(
-        self,
-        k: usize,
-        count: usize,
-        from: [&[f64]; N],
-        of: impl Fn(u64, [f64; N]) -> f64,
-    ) -> Eight {
-        let mut eight = [[0.0; LANES]; GROUP];
-        for (l, to) in eight.iter_mut().enumerate() {
-            let range = self.range(l.min(self.rows() - 1), k, count);
-            let (two, from) = (&self.two[range.clone()], from.map(|rows| &rows[range.clone()][..count]));
-            let to = &mut to[..count];
-            for i in 0..count {
-                to[i] = of(two[i], from.map(|row| row[i]));
-            }
-        }
-        eight
-    }
-
-    /// Gives part `k` of the rows back, to either grid.
-    #[inline(always)]
-    fn write(self, k: usize, count: usize, eight: &Eight, low: Option<&mut [f64]>, high: Option<&mut [f64]>) {
-        for (grid, rows) in [low, high].into_iter().enumerate() {
-            let Some(rows) = rows else { continue };
-            for (l, from) in eight.iter().enumerate().take(self.rows()) {
-                let range = self.range(l, k, count);
-                let (to, two, from) = (&mut rows[range.clone()][..count], &self.two[range][..count], &from[..count]);
-                for i in 0..count {
-                    to[i] = if grid == 0 { select(two[i], from[i], to[i]) } else { select(two[i], to[i], from[i]) };
-                }
-            }
-        }
-    }
-}
-
-/// Wefts, each in its lane, from where their particles are: along one axis.
-struct Gather<'a> {
-    lanes: &'a mut [Lane],
-    low: &'a [f64],
-    /// Nothing if no crossing has two particles.
-    high: Option<&'a [f64]>,
-    turned: Turned<'a>,
-}
-
-impl Work for Gather<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { lanes, low, high, turned } = self;
-        for (k, lanes) in lanes.chunks_mut(LANES).enumerate() {
-            let eight = match high {
-                None => turned.read(k, lanes.len(), [low], |_, [low]| low),
-                Some(high) => turned.read(k, lanes.len(), [low, high], |two, [low, high]| select(two, low, high)),
-            };
-            weave(lanes, &eight);
-        }
-    }
-}
-
-/// And back.
-struct Scatter<'a> {
-    lanes: &'a [Lane],
-    low: &'a mut [f64],
-    high: Option<&'a mut [f64]>,
-    turned: Turned<'a>,
-}
-
-impl Work for Scatter<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { lanes, low, mut high, turned } = self;
-        let mut eight = [[0.0; LANES]; GROUP];
-        for (k, lanes) in lanes.chunks(LANES).enumerate() {
-            unravel(lanes, &mut eight);
-            turned.write(k, lanes.len(), &eight, Some(low), high.as_deref_mut());
-        }
-    }
-}
-
-/// Adds to what moves wefts, along one axis: where both yarns are one particle what moves warps, elsewhere what all else than tensions has moved the weft's by.
-struct AddBoth<'a> {
-    lanes: &'a mut [Lane],
-    low: &'a [f64],
-    /// Where the weft's particles have gone, and from where; nothing if no crossing has two.
-    high: Option<[&'a [f64]; 2]>,
-    turned: Turned<'a>,
-}
-
-impl Work for AddBoth<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { lanes, low, high, turned } = self;
-        let mut more = [[0.0; GROUP]; LANES];
-        for (k, lanes) in lanes.chunks_mut(LANES).enumerate() {
-            let count = lanes.len();
-            let eight = match high {
-                None => turned.read(k, count, [low], |_, [low]| low),
-                Some([to, from]) => {
-                    turned.read(k, count, [low, to, from], |two, [low, to, from]| select(two, low, to - from))
-                }
-            };
-            weave(&mut more[..count], &eight);
-            for (lane, more) in lanes.iter_mut().zip(&more) {
-                (0..GROUP).for_each(|l| lane[l] += more[l]);
-            }
-        }
-    }
-}
-
-/// Particles of wefts that are none of warps go where tensions move them, along one axis.
-struct GoAlone<'a> {
-    x: &'a [Lane],
-    d: &'a [Lane],
-    high: &'a mut [f64],
-    turned: Turned<'a>,
-}
-
-impl Work for GoAlone<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { x, d, high, turned } = self;
-        let (mut to, mut eight) = ([[0.0; GROUP]; LANES], [[0.0; LANES]; GROUP]);
-        for (k, (x, d)) in x.chunks(LANES).zip(d.chunks(LANES)).enumerate() {
-            for (to, (x, d)) in to.iter_mut().zip(x.iter().zip(d)) {
-                *to = std::array::from_fn(|l| x[l] + d[l]);
-            }
-            unravel(&to[..x.len()], &mut eight);
-            turned.write(k, x.len(), &eight, None, Some(high));
         }
     }
 }

@@ -27,7 +27,7 @@
 
 use super::line::{Block, GROUP};
 use super::state::{Family, Kind, Woven};
-use crate::math::Vec3;
+use super::tail::Tail;
 use crate::parallel;
 use std::ops::Range;
 
@@ -74,7 +74,7 @@ impl Slide {
     #[inline(always)]
     fn pull(&self, block: &Block, lane: usize, side: usize) -> f64 {
         let spring = if side == 0 { self.at.wrapping_sub(1) } else { self.at };
-        if self.ends(side) { 0.0 } else { block.pull[spring as usize][lane].max(0.0) }
+        if self.ends(side) { 0.0 } else { f64::from(block.nodes[spring as usize].pull[lane]).max(0.0) }
     }
 
     fn section<'a>(&self, block: &'a mut Block, lane: usize, side: usize) -> Section<'a> {
@@ -88,9 +88,6 @@ const FURTHEST: f64 = 0.25;
 
 /// Share of the least length within which a section counts as that short.
 const JAMMED: f64 = 1e-3;
-
-/// Shortest spring of a tail, when the yarn is drawn in [spacings].
-const LEAST: f64 = 0.05;
 
 /// A section of a yarn in its lane.
 struct Section<'a> {
@@ -108,11 +105,18 @@ impl Section<'_> {
         self.springs.clone().map(|s| self.block.rest[s][self.lane]).sum()
     }
 
+    /// Its shortest rest length, if that of a spring is `least` [m].
+    #[inline(always)]
+    fn least(&self, least: f64) -> f64 {
+        least * self.springs.len() as f64
+    }
+
     /// Gives a spring another length.
     #[inline(always)]
     fn set(&mut self, s: usize, rest: f64) {
         self.block.rest[s][self.lane] = rest;
-        self.block.soft[s][self.lane] = rest / self.stiff;
+        let node = &mut self.block.nodes[s];
+        (node.rest[self.lane], node.soft[self.lane]) = (rest as f32, (rest / self.stiff) as f32);
     }
 
     /// Gives it another length, and its springs the tension that goes with it.
@@ -120,7 +124,7 @@ impl Section<'_> {
     fn stretch(&mut self, factor: f64, pull: f64) {
         for s in self.springs.clone() {
             self.set(s, self.block.rest[s][self.lane] * factor);
-            self.block.pull[s][self.lane] += pull;
+            self.block.nodes[s].pull[self.lane] += pull as f32;
         }
     }
 
@@ -148,7 +152,7 @@ impl Section<'_> {
 pub(super) struct Flow {
     /// From crossing to crossing, as woven [m].
     spacing: f64,
-    /// Shortest section between two crossings [m].
+    /// Shortest spring [m].
     least: f64,
 }
 
@@ -168,7 +172,7 @@ pub(super) fn flow(slides: &mut [Slide], block: &mut Block, Flow { spacing, leas
         let from = loop {
             let passed = &slides[last];
             let section = passed.section(block, lane, slack);
-            let jammed = !passed.is_loose(slack) && section.length() <= least * (1.0 + JAMMED);
+            let jammed = !passed.is_loose(slack) && section.length() <= section.least(least) * (1.0 + JAMMED);
             if passed.out {
                 break None;
             } else if !jammed {
@@ -196,8 +200,9 @@ pub(super) fn flow(slides: &mut [Slide], block: &mut Block, Flow { spacing, leas
         let by = if ends {
             wanted.min(source.stub)
         } else if loose {
-            source.section(block, lane, slack).draw_in(wanted, LEAST * spacing, slack == 1)
+            source.section(block, lane, slack).draw_in(wanted, least, slack == 1)
         } else {
+            let least = source.section(block, lane, slack).least(least);
             let by = wanted.min((short - least).max(0.0));
             source.section(block, lane, slack).stretch(1.0 - by / short, stiffness[1] * by);
             by
@@ -209,7 +214,7 @@ pub(super) fn flow(slides: &mut [Slide], block: &mut Block, Flow { spacing, leas
         }
         let source = &mut slides[from];
         source.stub -= if ends { by } else { 0.0 };
-        source.out = loose && by < wanted;
+        source.out = loose && by < wanted && source.sections[slack].len() <= 1;
     }
 }
 
@@ -287,53 +292,17 @@ impl Woven {
         out.map(|slide| (slide.crossing as usize, slide.family)).collect()
     }
 
-    /// Spreads the particles of a yarn's end evenly along it, after it has slipped out of a crossing: from the next crossing that holds to the end. What was drawn through lies in the
-    /// spring before the crossing, and the particles beyond it are as near to each other as what is left of the yarn there.
-    pub(super) fn spread_end(&mut self, family: Family, from: usize) {
-        let (count, _) = self.line(family);
-        let (yarn, at) = self.on_yarn(family, from);
-        let crossing = |s: usize| self.crossing_of(family, yarn, s);
-        let holds = |s: usize| self.kind[crossing(s)] != Kind::Disconnected;
-        let live = |s: usize| self.live(family, crossing(s));
-        let (mut low, mut high) = (at, at);
-        while low > 0 && live(low - 1) && !holds(low) {
-            low -= 1;
-        }
-        while high + 1 < count && live(high) && !holds(high) {
-            high += 1;
-        }
-        // An end on one side, and on the other what holds it.
-        if holds(low) == holds(high) {
-            return;
-        }
-        let nodes: Vec<usize> = (low..=high).map(crossing).collect();
-        let particles: Vec<usize> = nodes.iter().map(|&c| self.particle(family, c)).collect();
-        let springs = nodes.len() - 1;
-        let x: Vec<Vec3> = particles.iter().map(|&p| self.at.get(p)).collect();
-        let mut far = vec![0.0; nodes.len()];
-        for s in 0..springs {
-            far[s + 1] = far[s] + x[s].distance(x[s + 1]);
-        }
-        let rest = nodes[..springs].iter().map(|&c| self.springs(family).rest[c]).sum::<f64>() / springs as f64;
-        let columns =
-            [&self.at, &self.v, &self.gone].map(|of| particles.iter().map(|&p| of.get(p)).collect::<Vec<_>>());
-        let mut s = 0;
-        for n in 1..springs {
-            let want = far[springs] * n as f64 / springs as f64;
-            while s + 2 < nodes.len() && far[s + 1] < want {
-                s += 1;
-            }
-            let t = ((want - far[s]) * crate::math::inverse_or_zero(far[s + 1] - far[s])).clamp(0.0, 1.0);
-            for (to, of) in [&mut self.at, &mut self.v, &mut self.gone].into_iter().zip(&columns) {
-                to.set(particles[n], of[s].lerp(of[s + 1], t));
-            }
-        }
-        let all = self.springs_mut(family);
-        for &c in &nodes[..springs] {
-            (all.rest[c], all.pull[c]) = (rest, 0.0);
-        }
-        self.forget_pairs(family, &nodes[..springs]);
-        self.tables.ready = false;
+    /// Ends of yarns beyond crossings that they slide through.
+    pub(super) fn tails(&self) -> Vec<Tail> {
+        let all = self.tables.slides.iter().flatten().flatten();
+        let of = |slide: &Slide| {
+            let side = |k: usize| {
+                let (yarn, at) = (slide.yarn as usize, slide.at as usize);
+                slide.free[k].then(|| self.tail(slide.family, yarn, at, k == 1)).flatten()
+            };
+            [side(0), side(1)]
+        };
+        all.flat_map(of).flatten().collect()
     }
 }
 
@@ -341,6 +310,7 @@ impl Woven {
 mod tests {
     use super::*;
     use crate::cloth::Placement;
+    use crate::math::Vec3;
     use crate::yarn::{Sliding, Spec};
 
     const H: f64 = 4e-4;
@@ -366,7 +336,7 @@ mod tests {
     }
 
     fn pulls(cloth: &Woven) -> Vec<f64> {
-        (0..11).map(|i| cloth.tables.wefts[0].pull[i][4] / (H * H)).collect()
+        (0..11).map(|i| f64::from(cloth.tables.wefts[0].nodes[i].pull[4]) / (H * H)).collect()
     }
 
     #[test]
@@ -406,8 +376,8 @@ mod tests {
         let mut cloth = sliding(|_| 0.0);
         for _ in 0..4000 {
             // A pull that never gives way.
-            (6..11).for_each(|i| cloth.tables.wefts[0].pull[i][4] = 3.5e-4 * H * H);
-            (0..6).for_each(|i| cloth.tables.wefts[0].pull[i][4] = 0.0);
+            (6..11).for_each(|i| cloth.tables.wefts[0].nodes[i].pull[4] = (3.5e-4 * H * H) as f32);
+            (0..6).for_each(|i| cloth.tables.wefts[0].nodes[i].pull[4] = 0.0);
             cloth.slide();
         }
         let after = rest(&cloth);
@@ -424,7 +394,7 @@ mod tests {
         let (first, second) = (cloth.crossing(0, 4), cloth.crossing(1, 4));
         let mut out = Vec::new();
         for _ in 0..40 {
-            cloth.tables.wefts[0].pull[0][4] = 5e-4 * H * H;
+            cloth.tables.wefts[0].nodes[0].pull[4] = (5e-4 * H * H) as f32;
             cloth.slide();
             out = cloth.slipped_out();
             if !out.is_empty() {
@@ -433,9 +403,9 @@ mod tests {
         }
         assert_eq!(out, [(first, Family::Weft)]);
         assert_eq!(cloth.stub[1][first], 0.0);
-        cloth.take_tensions(1);
+        cloth.take_tensions(1, H);
         cloth.split(&[first], Kind::Disconnected);
-        cloth.spread_end(Family::Weft, first);
+        cloth.slip_out(Family::Weft, first);
         assert_eq!((cloth.kind(first), cloth.kind(second)), (Kind::Disconnected, Kind::Sliding));
         let all = (0..11).map(|i| cloth.weft.rest[cloth.crossing(i, 4)]).sum::<f64>();
         // Splitting lengthens the spring as the crimp does.
@@ -443,22 +413,54 @@ mod tests {
     }
 
     #[test]
-    fn spread_particles_lie_evenly_on_the_line_that_they_lay_on() {
+    fn a_tail_that_is_drawn_in_gets_shorter_at_its_tip_and_slips_out_at_last() {
         let mut cloth = sliding(|_| 0.0);
-        let loose: Vec<usize> = (0..4).map(|i| cloth.crossing(i, 4)).collect();
-        cloth.split(&loose, Kind::Disconnected);
-        for (c, x) in loose.iter().zip([3.7e-3, 3.8e-3, 3.85e-3, 3.9e-3]) {
-            let p = cloth.particle(Family::Weft, *c);
-            cloth.at.set(p, Vec3::new(x, 4e-3, 0.0));
+        let tail: Vec<usize> = (0..4).map(|i| cloth.crossing(i, 4)).collect();
+        cloth.split(&tail, Kind::Disconnected);
+        cloth.follow(H);
+        let (least, root) = (cloth.spec.packing * cloth.spec.spacing, cloth.crossing(4, 4));
+        let live = |cloth: &Woven| (0..4).filter(|&i| cloth.live(Family::Weft, cloth.crossing(i, 4))).count();
+        let total = |cloth: &Woven| -> f64 {
+            let all = (0..11).map(|i| cloth.crossing(i, 4)).filter(|&c| cloth.live(Family::Weft, c));
+            all.map(|c| cloth.weft.rest[c]).sum()
+        };
+        let before = total(&cloth);
+        let mut lengths = vec![live(&cloth)];
+        for _ in 0..400 {
+            cloth.tables.wefts[0].nodes[4].pull[4] = (5e-4 * H * H) as f32;
+            cloth.slide();
+            cloth.take_tensions(1, H);
+            for tail in cloth.tails() {
+                cloth.recede(tail);
+            }
+            // Nothing is lost, and nothing is shorter than yarns are thick.
+            assert!((total(&cloth) - before).abs() < 1e-15);
+            let springs = (0..11).map(|i| cloth.crossing(i, 4)).filter(|&c| cloth.live(Family::Weft, c));
+            assert!(springs.map(|c| cloth.weft.rest[c]).fold(1.0, f64::min) > 0.999 * least);
+            lengths.push(live(&cloth));
+            if cloth.slipped_out() == [(root, Family::Weft)] {
+                break;
+            }
+            cloth.follow(H);
         }
-        let held = cloth.crossing(4, 4);
-        cloth.at.set(held, Vec3::new(4.1e-3, 4e-3, 0.0));
-        let before: f64 = loose.iter().map(|&c| cloth.weft.rest[c]).sum();
-        cloth.spread_end(Family::Weft, loose[3]);
-        for (k, &c) in loose.iter().enumerate() {
-            let x = cloth.position(Family::Weft, c);
-            assert!(x.distance(Vec3::new(3.7e-3 + 1e-4 * k as f64, 4e-3, 0.0)) < 1e-15, "{x}");
-            assert!((cloth.weft.rest[c] - 0.25 * before).abs() < 1e-15);
+        lengths.dedup();
+        assert_eq!(lengths, [4, 3, 2, 1]);
+        // The tip is where it was, and what is beyond it is dust.
+        assert!(cloth.position(Family::Weft, tail[3]).distance(Vec3::new(0.0, 4e-3, 0.0)) < 2e-4);
+        assert!((0..3).all(|i| cloth.is_dust(Family::Weft, tail[i]) && !cloth.is_dust(Family::Warp, tail[i])));
+        assert_eq!(cloth.counts().torn_yarns, 0, "a yarn that is drawn in isn't torn");
+        // It slips out, and the yarn that came through has as many springs as spacings again.
+        cloth.split(&[root], Kind::Disconnected);
+        cloth.slip_out(Family::Weft, root);
+        cloth.follow(H);
+        let long = cloth.weft.rest[root];
+        assert!(long > 3.0 * cloth.spec.spacing, "{long}");
+        for tail in cloth.tails() {
+            cloth.divide(tail);
         }
+        let many = (0..5).filter(|&i| cloth.live(Family::Weft, cloth.crossing(i, 4))).count();
+        assert_eq!(many, (long / cloth.spec.spacing) as usize);
+        let rest = cloth.weft.rest[root];
+        assert!((rest - long / many as f64).abs() < 1e-15, "{rest}");
     }
 }

@@ -10,7 +10,9 @@
 //! where along the yarns it is.
 
 use super::collide::Pair;
+use super::fold::Fold;
 use super::hold::Hold;
+use super::pass::Passing;
 use super::points::Points;
 use super::spec::{Sliding, Solver, Spec, SpecError};
 use super::tables::Tables;
@@ -118,10 +120,14 @@ pub struct Woven {
     pub(super) h2: f64,
     /// Pairs of segments that may touch, in the order of their numbers.
     pub(super) pairs: Vec<Pair>,
-    /// Step from which on they are listed anew.
-    pub(super) list_until: u64,
-    /// Segments that have come free since, whose pairs are still to be listed.
-    pub(super) freed: Vec<u32>,
+    /// After how many looks the next one at each of them is due; none if it is too near.
+    pub(super) rests: Vec<u8>,
+    /// Patches of whole cloth, by their first segments, those that may meet, and the step from which on these are looked for anew.
+    pub(super) patches: Vec<u32>,
+    pub(super) folds: Vec<Fold>,
+    pub(super) fold_until: u64,
+    /// What has passed through each other since it was last asked for.
+    pub(super) passed: Vec<Passing>,
     pub(super) events: Vec<Cut>,
     pub(super) cuts: u64,
     #[serde(skip)]
@@ -175,8 +181,11 @@ impl Woven {
             press: vec![Vec3::ZERO; count],
             h2: 0.0,
             pairs: Vec::new(),
-            list_until: 0,
-            freed: Vec::new(),
+            rests: Vec::new(),
+            folds: Vec::new(),
+            patches: Vec::new(),
+            fold_until: 0,
+            passed: Vec::new(),
             events: Vec::new(),
             cuts: 0,
             tables: Tables::default(),

@@ -1,6 +1,5 @@
 //! The step of a woven cloth.
 
-use super::collide::EVERY;
 use super::line::GROUP;
 use super::spec::Solver;
 use super::state::{Family, Woven};
@@ -44,6 +43,11 @@ const ABSURD: f64 = 1e4;
 impl Woven {
     /// Advances by one step. `bodies` are the same in every step; none: `Bodies::default()`.
     pub fn step(&mut self, bodies: &mut Bodies) -> Result<(), StepError> {
+        self.step_watched(bodies, |_| {})
+    }
+
+    /// [`Self::step`], with a look at the cloth after every substep.
+    pub fn step_watched(&mut self, bodies: &mut Bodies, mut look: impl FnMut(&Self)) -> Result<(), StepError> {
         let (substeps, sweeps) = match self.spec.solver {
             // Whole cloth is solved well in fewer; couples of two particles need more.
             Solver::Lines { substeps } if self.has_pairs() => (substeps + substeps / 2, None),
@@ -60,8 +64,7 @@ impl Woven {
         self.find_couples(h);
         self.find_pairs();
         self.find_gusts();
-        // Where particles are when the step begins, then how far they went in it.
-        self.gone.clone_from(&self.at);
+        self.note_places();
         for k in 1..=substeps {
             // Bodies move in substeps too: light ones that hang on stiff yarns would be thrown about by a step's worth of pull.
             let now = time + h * f64::from(k - 1);
@@ -75,21 +78,20 @@ impl Woven {
             match sweeps {
                 None => {
                     self.press_on();
-                    self.solve_lines(h, k == 1);
+                    self.solve_lines(k == 1);
                     self.hold_couples();
                 }
                 Some(count) => self.sweep(h, count),
             }
-            if k % EVERY == 0 || k == substeps {
-                self.keep_apart(f64::from(EVERY) / f64::from(substeps), k == substeps);
-            }
+            self.keep_apart(1.0 / f64::from(substeps), k == substeps);
             self.meet_bodies(bodies, h);
             self.weigh(bodies, h, 1.0 / f64::from(substeps));
             bodies.advance(h);
+            look(self);
         }
         self.velocities(h);
         if sweeps.is_none() {
-            self.take_tensions(substeps);
+            self.take_tensions(substeps, h);
             self.take_slides();
         }
         self.check()?;
@@ -117,28 +119,27 @@ impl Woven {
         self.tables.ready = false;
     }
 
-    /// Mean tensions of the step, and what has become of rest lengths in it.
-    pub(super) fn take_tensions(&mut self, substeps: u32) {
-        let mean = 1.0 / f64::from(substeps);
+    /// Mean tensions of a step of substeps of `h` [s], and what has become of rest lengths in it.
+    pub(super) fn take_tensions(&mut self, substeps: u32, h: f64) {
+        let mean = 1.0 / (f64::from(substeps) * h * h);
         let warps = self.spec.warps;
         for family in Family::BOTH {
             let (blocks, springs) = match family {
-                Family::Warp => (&mut self.tables.warps, &mut self.warp),
-                Family::Weft => (&mut self.tables.wefts, &mut self.weft),
+                Family::Warp => (&self.tables.warps, &mut self.warp),
+                Family::Weft => (&self.tables.wefts, &mut self.weft),
             };
-            let taken = &*blocks;
             parallel::for_each_triple(&mut springs.tension, &mut springs.pull, &mut springs.rest, |first, t, p, r| {
                 let (mut i, mut j) = (first % warps, first / warps);
                 for ((tension, pull), rest) in t.iter_mut().zip(p).zip(r) {
                     let (yarn, s) = if family == Family::Warp { (i, j) } else { (j, i) };
-                    let (block, lane) = (&taken[yarn / GROUP], yarn % GROUP);
-                    *tension = block.tension[s][lane] * mean;
-                    *pull = block.pull[s][lane];
+                    let (block, lane) = (&blocks[yarn / GROUP], yarn % GROUP);
+                    let node = &block.nodes[s];
+                    *tension = f64::from(node.tension[lane]) * mean;
+                    *pull = f64::from(node.pull[lane]);
                     *rest = block.rest[s][lane];
                     (i, j) = if i + 1 == warps { (0, j + 1) } else { (i + 1, j) };
                 }
             });
-            blocks.iter_mut().for_each(|block| block.tension.fill([0.0; GROUP]));
         }
     }
 

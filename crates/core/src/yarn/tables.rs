@@ -1,14 +1,28 @@
 //! Tables that are functions of the state: made anew when it changed its kind anywhere.
 
-use super::collide::Near;
+use super::collide::{Ends, Pair};
 use super::couple::Couple;
+use super::cross::Own;
 use super::hold::Tie;
 use super::line::{Block, GROUP};
 use super::meet::Solid;
+use super::near::Near;
 use super::points::Points;
 use super::slide::Slide;
 use super::state::{Family, Kind, Woven};
+use crate::math::Vec3;
 use crate::parallel;
+
+/// A corner of a cell at a crossing that holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lock {
+    /// The crossing.
+    pub at: u32,
+    /// The next particles along its warp and along its weft.
+    pub ends: [u32; 2],
+    /// One if weft and warp go on in the same sense from there, both forwards or both backwards, else minus one.
+    pub sense: f64,
+}
 
 /// What a step works with.
 #[derive(Clone, Debug, Default)]
@@ -19,26 +33,24 @@ pub(super) struct Tables {
     pub fresh: bool,
     /// Inverse mass of every particle [1/kg]; zero if held or unused.
     pub w: Vec<f64>,
+    /// The same of warps' particles in single precision.
+    pub light: Vec<f32>,
     /// What velocities are multiplied by in a substep; zero where unused.
     pub keep: Vec<f64>,
     /// Positions when the substep began.
     pub before: Points,
     /// Where inertia alone takes particles in a substep [m].
     pub guess: Points,
-    /// What moves them from there, tensions and all else, then what tensions make of it [m].
-    pub moved: Points,
-    /// By crossings: what warps, then what wefts hold particles with, over their inertia.
-    pub heavy: Vec<f64>,
     /// Warps and wefts in groups.
     pub warps: Vec<Block>,
     pub wefts: Vec<Block>,
     /// One for a diagonal of whole cloth, by the first crossing of its cell: to the next one but one, and from the next one.
-    pub rising: Vec<f64>,
-    pub falling: Vec<f64>,
+    pub rising: Vec<f32>,
+    pub falling: Vec<f32>,
     /// Other diagonals, doubled: two particles each.
     pub shears: Vec<[u32; 2]>,
-    /// Corners of torn cells at crossings that hold: the next particles along both yarns, and how near to each other they can be [m].
-    pub locks: Vec<([u32; 2], f64)>,
+    /// Corners of torn cells at crossings that hold.
+    pub locks: Vec<Lock>,
     /// By rows: whether any crossing has two particles.
     pub doubled: Vec<bool>,
     /// Yarns at crossings that they slide through: of warps and of wefts, in groups.
@@ -47,16 +59,23 @@ pub(super) struct Tables {
     pub couples: Vec<Couple>,
     /// What pairs of segments are found with.
     pub near: Near,
-    /// Pairs that are on the wrong side of each other.
+    /// Room for pairs, and for how long they rest.
+    pub pairs: Vec<Pair>,
+    pub rests: Vec<u8>,
+    /// Ends of pairs, in the order of these.
+    pub ends: Vec<Ends>,
+    /// Pairs that have passed.
     pub wrong: Vec<u32>,
     /// By holds: springs that pull at them.
     pub ties: Vec<Vec<Tie>>,
     /// Bodies as yarns meet them.
     pub solids: Vec<Solid>,
+    /// Normals of crossings when the step began.
+    pub normal_before: Vec<Vec3>,
     /// What gusts multiply the wind by, for every particle.
     pub gust: Vec<f64>,
-    /// All bits set where a crossing has two particles, none where it has one.
-    pub two: Vec<u64>,
+    /// Crossings of two particles: on warps and on wefts, in groups.
+    pub own: [Vec<Vec<Own>>; 2],
     /// Crossings that are where they were woven, so that their shear springs mean something.
     pub in_place: Vec<bool>,
     /// Springs in the order of sweeps: family, crossing; empty until they are wanted.
@@ -77,13 +96,13 @@ impl Woven {
         }
         let mut t = std::mem::take(&mut self.tables);
         let count = self.kind.len();
-        t.heavy.resize(count, 0.0);
-        for points in [&mut t.before, &mut t.moved, &mut t.guess] {
+        for points in [&mut t.before, &mut t.guess] {
             points.0.iter_mut().for_each(|column| column.resize(2 * count, 0.0));
         }
         self.follow_particles(&mut t, h);
         self.follow_shears(&mut t);
         self.follow_blocks(&mut t, h);
+        t.own = Family::BOTH.map(|family| self.own(family));
         t.slides = Family::BOTH.map(|family| self.slides(family, h));
         t.order.clear();
         t.ties = self.ties();
@@ -100,8 +119,6 @@ impl Woven {
         t.keep.resize(2 * count, 0.0);
         t.doubled.clear();
         t.doubled.resize(self.spec.wefts, false);
-        t.two.clear();
-        t.two.extend(self.kind.iter().map(|&kind| if kind.is_one() { 0 } else { u64::MAX }));
         t.gust.clear();
         t.gust.resize(2 * count, 1.0);
         let keep = |rate: f64| 1.0 / (1.0 + rate * h);
@@ -118,8 +135,15 @@ impl Woven {
             if !self.kind[c].is_one() {
                 (t.w[count + c], t.keep[count + c]) = (w, keep);
                 t.doubled[c / warps] = true;
+                for (family, p) in Family::BOTH.into_iter().zip([c, count + c]) {
+                    if self.is_dust(family, c) {
+                        t.w[p] = 0.0;
+                    }
+                }
             }
         }
+        t.light.clear();
+        t.light.extend(t.w[..count].iter().map(|&w| w as f32));
     }
 
     /// True if a crossing still is where it was woven, to half a spacing.
@@ -153,15 +177,17 @@ impl Woven {
                     && self.live(Family::Warp, c)
                     && self.live(Family::Warp, c + 1);
                 if !(sides && corners.iter().all(|&c| t.in_place[c])) {
-                    // Each corner: the crossing, the next along its warp and along its weft, and the springs to them.
+                    // Each corner: the crossing, the next along its warp and along its weft, the springs to them, and the sense.
                     let [a, b, d, e] = corners;
-                    for (at, [warp, weft], [on_warp, on_weft]) in
-                        [(a, [d, b], [a, a]), (b, [e, a], [b, a]), (d, [a, e], [a, d]), (e, [b, d], [b, d])]
-                    {
+                    for (at, [warp, weft], [on_warp, on_weft], sense) in [
+                        (a, [d, b], [a, a], 1.0),
+                        (b, [e, a], [b, a], -1.0),
+                        (d, [a, e], [a, d], -1.0),
+                        (e, [b, d], [b, d], 1.0),
+                    ] {
                         if one(at) && self.live(Family::Warp, on_warp) && self.live(Family::Weft, on_weft) {
                             let ends = [self.particle(Family::Warp, warp), self.particle(Family::Weft, weft)];
-                            let rest = self.warp.rest[on_warp].min(self.weft.rest[on_weft]).min(self.spec.spacing);
-                            t.locks.push((ends.map(|p| p as u32), self.spec.packing * rest));
+                            t.locks.push(Lock { at: at as u32, ends: ends.map(|p| p as u32), sense });
                         }
                     }
                     continue;
@@ -177,6 +203,17 @@ impl Woven {
         }
     }
 
+    /// Crossings of two particles, by the groups of a family's yarns.
+    fn own(&self, family: Family) -> Vec<Vec<Own>> {
+        let mut groups = vec![Vec::new(); self.yarns(family).div_ceil(GROUP)];
+        for c in (0..self.kind.len()).filter(|&c| !self.kind[c].is_one()) {
+            let (yarn, at) = self.on_yarn(family, c);
+            let lane = (yarn % GROUP) as u32;
+            groups[yarn / GROUP].push(Own { at: at as u32, lane, crossing: c as u32, d: [0.0; 3] });
+        }
+        groups
+    }
+
     fn follow_blocks(&self, t: &mut Tables, h: f64) {
         let Tables { w, warps, wefts, .. } = t;
         let w = &*w;
@@ -190,22 +227,21 @@ impl Woven {
                     let yarn = (g * GROUP + l).min(yarns - 1);
                     for s in 0..nodes {
                         let c = self.crossing_of(family, yarn, s);
-                        let k = springs.stiffness[c];
-                        block.w[s][l] = w[self.particle(family, c)];
-                        block.shared[s][l] = if self.kind[c].is_one() { 1.0 } else { 0.0 };
-                        block.rest[s][l] = springs.rest[c];
-                        block.pull[s][l] = springs.pull[c];
-                        block.live[s][l] = if k > 0.0 { 1.0 } else { 0.0 };
-                        let next = if s + 2 < nodes {
-                            w[self.particle(family, self.crossing_of(family, yarn, s + 2))]
-                        } else {
-                            0.0
-                        };
+                        let (k, rest) = (springs.stiffness[c], springs.rest[c]);
+                        let heavy = |s: usize| w[self.particle(family, self.crossing_of(family, yarn, s))];
+                        let live = |s: usize| self.live(family, self.crossing_of(family, yarn, s));
+                        let node = &mut block.nodes[s];
+                        node.w[l] = heavy(s) as f32;
+                        (block.rest[s][l], node.rest[l]) = (rest, rest as f32);
+                        node.pull[l] = if k > 0.0 { springs.pull[c] as f32 } else { 0.0 };
+                        node.live[l] = if k > 0.0 { 1.0 } else { 0.0 };
+                        let bent = s + 2 < nodes && live(s) && live(s + 1);
                         let k_bend = self.spec.bend * h * h;
-                        block.bend[s][l] = k_bend / (1.0 + 2.0 * k_bend * (w[self.particle(family, c)] + next));
+                        let bend = |w: f64| (k_bend / (1.0 + 2.0 * k_bend * w)) as f32;
+                        node.bend[l] = if bent { bend(heavy(s) + heavy(s + 2)) } else { 0.0 };
                         // A spring of another length is as much stiffer as it is shorter.
                         let k = if k > 0.0 { k } else { self.spec.stretch };
-                        block.soft[s][l] = springs.rest[c] / (k * self.spec.spacing * h * h);
+                        node.soft[l] = (rest / (k * self.spec.spacing * h * h)) as f32;
                     }
                 }
             });

@@ -25,6 +25,7 @@
 //! | curves | 4 u32 per curve | 1 for a warp, else 0; number, first crossing, points |
 //! | points, velocities | 3 f32 per point, each | |
 //! | loose | u8 per point | bits 0 to 6: 0 whole cloth, 1 connected, 2 slides, 3 free; bit 7: held |
+//! | passed | 2 u32 and 3 f32 each | to the end: 2 n for warp n and 2 n + 1 for weft n, both; where |
 //!
 //! | `BODY` | type | |
 //! |---|---|---|
@@ -39,7 +40,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::frame::{BodyPose, BodySurface, Curve, Frame, Topology, Yarns};
+use super::frame::{BodyPose, BodySurface, Curve, Frame, Passed, Topology, Yarns};
 use super::{CacheError, METRES_PER_UNIT, Result, UP_AXIS, VERSION};
 
 const MAGIC: [u8; 8] = *b"ripstop\0";
@@ -178,6 +179,10 @@ pub(super) fn put_yarns(out: &mut Vec<u8>, yarns: &Yarns) {
     put_f32(out, yarns.points.as_flattened());
     put_f32(out, yarns.velocities.as_flattened());
     out.extend(yarns.loose.iter().zip(&yarns.held).map(|(kind, held)| (kind & 127) | u8::from(*held) << 7));
+    for passed in &yarns.passed {
+        put_u32(out, &passed.yarns);
+        put_f32(out, &passed.place);
+    }
 }
 
 /// `None` if the bytes don't add up.
@@ -196,11 +201,17 @@ pub(super) fn get_yarns(payload: &[u8]) -> Option<Yarns> {
         velocities: bytes.array(points, f32::from_le_bytes)?,
         loose: bytes.take(points)?.to_vec(),
         held: Vec::new(),
+        passed: Vec::new(),
     };
+    while !bytes.0.is_empty() {
+        let yarns_of = [bytes.u32()?, bytes.u32()?];
+        let [place] = bytes.array(1, f32::from_le_bytes)?.try_into().ok()?;
+        yarns.passed.push(Passed { yarns: yarns_of, place });
+    }
     yarns.held = yarns.loose.iter().map(|kind| kind >> 7 == 1).collect();
     yarns.loose.iter_mut().for_each(|kind| *kind &= 127);
     let total: u64 = yarns.curves.iter().map(|curve| u64::from(curve.count)).sum();
-    (bytes.0.is_empty() && total == points as u64).then_some(yarns)
+    (total == points as u64).then_some(yarns)
 }
 
 /// `None` if the bytes don't add up.

@@ -110,6 +110,17 @@ pub struct Yarns {
     pub loose: Vec<u8>,
     /// For every point whether something holds it.
     pub held: Vec<bool>,
+    /// Yarns that have passed through each other since the frame before.
+    pub passed: Vec<Passed>,
+}
+
+/// Two yarns that have passed through each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Passed {
+    /// 2 n for warp n, 2 n + 1 for weft n.
+    pub yarns: [u32; 2],
+    /// Where [m].
+    pub place: [f32; 3],
 }
 
 /// A yarn between two cuts.

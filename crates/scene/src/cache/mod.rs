@@ -71,7 +71,7 @@ mod writer;
 pub use codec::CacheHeader;
 pub use error::CacheError;
 pub(crate) use error::advice;
-pub use frame::{BodyPose, BodySurface, Curve, Frame, FrameFault, Topology, Yarns};
+pub use frame::{BodyPose, BodySurface, Curve, Frame, FrameFault, Passed, Topology, Yarns};
 pub use reader::{CacheReader, FrameEntry, Frames};
 pub use writer::CacheWriter;
 

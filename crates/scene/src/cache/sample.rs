@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{BodyPose, BodySurface, CacheHeader, CacheWriter, Curve, Frame, Topology, Yarns};
+use super::{BodyPose, BodySurface, CacheHeader, CacheWriter, Curve, Frame, Passed, Topology, Yarns};
 
 /// A folder that goes away with the first value, and a cache in it.
 pub fn place() -> (tempfile::TempDir, PathBuf) {
@@ -71,6 +71,7 @@ fn yarns(random: &mut Random) -> Yarns {
         velocities: (0..8).map(|_| [(); 3].map(|()| random.float())).collect(),
         loose: vec![0, 1, 2, 3, 0, 0, 2, 2],
         held: (0..8).map(|i| i == 4).collect(),
+        passed: vec![Passed { yarns: [2, 1], place: [(); 3].map(|()| random.float()) }],
     }
 }
 

@@ -115,7 +115,7 @@ pub struct Start {
 pub trait Engine {
     /// Advances by one step.
     fn step(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError>;
-    /// Brings what is only known at frames up to date: loads of grips.
+    /// Brings what is only known at frames up to date: loads of grips, what has passed through each other since the frame before.
     fn weigh(&mut self) {}
     /// Time [s].
     fn time(&self) -> f64;

@@ -3,13 +3,13 @@
 
 use super::{Engine, EngineError, Moment, Start, State, StateRef, Torn};
 use crate::body;
-use crate::cache::{Curve, Frame, Topology, Yarns};
+use crate::cache::{Curve, Frame, Passed, Topology, Yarns};
 use ripstop::body::{BodiesState, BodyError, BodySpec};
 use ripstop::grip::Key;
 use ripstop::mesh::{FaceId, Id, Mesh};
 use ripstop::opening::{self, Patch};
 use ripstop::tear::HandTear;
-use ripstop::yarn::{By, Cut, Family, Hold, Kind, Run, Strand, Woven, inside_bodies, passings};
+use ripstop::yarn::{By, Cut, Family, Hold, Kind, Passing, Woven, inside_bodies};
 use ripstop::{Bodies, Grip, Stage, Vec2, Vec3, Watch};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,8 +24,9 @@ pub struct Weaving {
     grid: Mesh,
     /// Yarns cut in the last step.
     last: Vec<Cut>,
-    /// Yarns when crossings were counted last.
-    seen: Vec<Run>,
+    /// Yarns that have passed through each other since the last frame, and between that and the one before.
+    passing: Vec<Passing>,
+    passed: Vec<Passing>,
     /// Grips that take hold later, in order of their times.
     late: Vec<Grip>,
     /// Lines to cut along, in order of their times.
@@ -49,7 +50,16 @@ pub struct WovenRef<'a> {
 impl Weaving {
     /// A cloth among bodies; `grid` has a node for every crossing, in their order.
     pub fn new(woven: Woven, bodies: Bodies, grid: Mesh) -> Self {
-        Self { woven, bodies, grid, last: Vec::new(), seen: Vec::new(), late: Vec::new(), cuts: Vec::new() }
+        Self {
+            woven,
+            bodies,
+            grid,
+            last: Vec::new(),
+            passing: Vec::new(),
+            passed: Vec::new(),
+            late: Vec::new(),
+            cuts: Vec::new(),
+        }
     }
 
     /// Grips whose time [s] has come take hold.
@@ -120,10 +130,6 @@ impl Weaving {
         }
     }
 
-    fn strands<'a>(&self, runs: &'a [Run]) -> Vec<Strand<'a>> {
-        runs.iter().map(|run| run.strand(0.5 * self.woven.spec().thickness)).collect()
-    }
-
     /// The crossing at a place along a yarn.
     fn crossing(&self, family: Family, yarn: usize, along: usize) -> usize {
         match family {
@@ -157,6 +163,14 @@ impl Weaving {
                 Kind::Disconnected => 3,
             }));
         }
+        yarns.passed = self
+            .passed
+            .iter()
+            .map(|passing| Passed {
+                yarns: passing.yarns.map(|yarn| yarn as u32),
+                place: passing.place.as_vec3().to_array(),
+            })
+            .collect();
         yarns
     }
 
@@ -218,7 +232,12 @@ impl Engine for Weaving {
         watch.enter(Stage::Integrate);
         self.woven.step(&mut self.bodies)?;
         self.last = self.woven.take_events();
+        self.passing.extend(self.woven.take_passings());
         Ok(())
+    }
+
+    fn weigh(&mut self) {
+        self.passed = std::mem::take(&mut self.passing);
     }
 
     fn time(&self) -> f64 {
@@ -320,15 +339,13 @@ impl Engine for Weaving {
         (2.0 * self.woven.kinetic_energy() / mass).sqrt()
     }
 
-    /// Yarns that have passed through each other since it was last asked, and points in bodies. To be asked at every frame.
+    /// Yarns that have passed through each other since the frame before, and points in bodies.
     fn crossings(&mut self) -> usize {
         let runs = self.woven.runs();
-        let passed = passings(&self.strands(&self.seen), &self.strands(&runs)).len();
         let free = runs.iter().flat_map(|run| run.points.iter().zip(run.first..).map(move |(p, s)| (run, *p, s)));
         let free = free.filter(|(run, _, s)| !self.woven.is_held(self.crossing(run.family, run.yarn, *s)));
         let inside = inside_bodies(free.map(|(_, p, _)| p), &self.bodies);
-        self.seen = runs;
-        passed + inside
+        self.passed.len() + inside
     }
 
     /// Strain of a node is the largest of the springs at its crossing.
@@ -369,8 +386,6 @@ impl Engine for Weaving {
         let State::Woven(state) = state else { return false };
         let WovenState { woven, bodies } = *state;
         self.woven = woven;
-        // A checkpoint is taken at a frame, where crossings were counted.
-        self.seen = self.woven.runs();
         let reached = self.time() - 0.5 * self.step_length();
         self.late.retain(|grip| grip.from.is_some_and(|from| from > reached));
         self.cuts.retain(|cut| cut.time >= reached);

@@ -103,3 +103,36 @@ pub fn divide<T: Default>(
     }
     parts
 }
+
+/// Some elements that reach far, as many in a row as have their nodes in one window.
+pub struct Distant {
+    /// Which of the elements.
+    pub rows: std::ops::Range<usize>,
+    /// Their nodes, each once.
+    pub nodes: Vec<u32>,
+    /// For each element the places of its nodes among these.
+    pub places: Vec<u32>,
+}
+
+/// Puts elements that reach far into windows of their own, in their order.
+pub fn windows<const N: usize>(elements: impl Iterator<Item = [u32; N]>, node_count: usize) -> Vec<Distant> {
+    let mut all: Vec<Distant> = Vec::new();
+    let mut place = vec![u32::MAX; node_count];
+    for (row, nodes) in elements.enumerate() {
+        if all.last().is_none_or(|last| last.nodes.len() + N > WINDOW) {
+            place.fill(u32::MAX);
+            all.push(Distant { rows: row..row, nodes: Vec::new(), places: Vec::new() });
+        }
+        let Some(last) = all.last_mut() else { continue };
+        for n in nodes {
+            let at = &mut place[n as usize];
+            if *at == u32::MAX {
+                *at = last.nodes.len() as u32;
+                last.nodes.push(n);
+            }
+            last.places.push(*at);
+        }
+        last.rows.end = row + 1;
+    }
+    all
+}

@@ -8,13 +8,15 @@
 //! 3. positions and velocities are written back in double precision.
 //!
 //! Elements are divided and coloured in `domain.rs`, the same way for all kinds. Plain springs are projected in `springs.rs`; of the
-//! others, rows of one colour are copied into blocks that their potential projects as vector code.
+//! others, rows of one colour are copied into blocks that their potential projects as vector code. Triangles of a membrane with one matrix C are projected in `triangles.rs`.
 
 mod balance;
 mod domain;
 mod levels;
 mod pbd;
 mod springs;
+mod triangles;
+mod windows;
 mod xpbd;
 
 pub use pbd::{Pbd, PbdSettings};
@@ -27,6 +29,7 @@ use crate::parallel;
 use crate::potential::{Batch, Forces, Place, Potential, Shift, narrow, widen};
 use domain::{Parts, WINDOW};
 use springs::Springs;
+use triangles::Triangles;
 
 /// Rows of contact stay as they are for a whole step, while projections move what they are between: by this time [s] cloth and bodies at rest on each other have
 /// hardly moved. At 1/60 s a ball on a sheet is thrown off.
@@ -169,11 +172,11 @@ impl General {
         inside.iter_mut().chain(between).chain([far]).for_each(Batch::forget);
     }
 
-    fn sweep(&mut self, potential: &dyn Potential, cloth: &Cloth, shifts: &mut Shifts) {
+    fn sweep(&mut self, potential: &dyn Potential, cloth: &Cloth, shifts: &mut Shifts, span: f64) {
         let (start, inverse_mass, before, h): (&[Vec3], &[f64], &[Shift], f64) =
             (&cloth.x, &cloth.inverse_mass, &shifts.before, shifts.h);
         let project = |first: usize, shift: &mut [Shift], batch: &mut Batch| {
-            potential.project(batch, &mut Place { start, inverse_mass, before, first, shift, h });
+            potential.project(batch, &mut Place { start, inverse_mass, before, first, shift, h, span });
         };
         let Parts { inside, between, far } = &mut self.parts;
         parallel::for_each_domain(&mut shifts.now, WINDOW, inside, project);
@@ -190,6 +193,8 @@ impl General {
 enum Table {
     /// In single precision.
     Springs(Springs),
+    /// Likewise.
+    Triangles(Triangles),
     /// By its potential, block by block.
     General(General),
     /// Not at all: it is a load.
@@ -200,6 +205,10 @@ enum Table {
 #[derive(Default)]
 struct Tables {
     tables: Vec<Table>,
+    /// Highest angular frequency of each, squared, as a mean over the cloth [1/s²].
+    pace: Vec<f64>,
+    /// Substeps that each projection of each stands for.
+    every: Vec<u32>,
     node_count: usize,
     stale: bool,
 }
@@ -212,6 +221,14 @@ impl Tables {
             return false;
         }
         self.tables = forces.potentials.iter().map(|potential| Table::new(&**potential, count)).collect();
+        let mass: f64 = cloth.mass.iter().sum();
+        let (mut stiffness, mut damping) = (vec![0.0; count], vec![0.0; count]);
+        self.pace.clear();
+        for potential in &forces.potentials {
+            stiffness.fill(0.0);
+            potential.add_bounds(cloth, &mut stiffness, &mut damping);
+            self.pace.push(stiffness.iter().sum::<f64>() / mass);
+        }
         (self.node_count, self.stale) = (count, false);
         true
     }
@@ -220,10 +237,26 @@ impl Tables {
         self.stale = true;
     }
 
-    fn begin(&mut self, cloth: &Cloth, h: f64) {
-        for table in &mut self.tables {
-            if let Table::Springs(springs) = table {
-                springs.begin(&cloth.x, &cloth.inverse_mass, h);
+    /// Begins a step of so many substeps of `h` [s]. What is softer than the stiffest has slower waves, and is projected as much less often: so many times for each of them.
+    fn begin(&mut self, cloth: &Cloth, h: f64, substeps: u32) {
+        let stiffest = self.pace.iter().copied().fold(0.0, f64::max);
+        self.every.clear();
+        for (table, &pace) in self.tables.iter_mut().zip(&self.pace) {
+            let slower = if pace > 0.0 { (stiffest / pace).sqrt() } else { 1.0 };
+            let every = (1..=substeps)
+                .rev()
+                .find(|&k| substeps.is_multiple_of(k) && f64::from(k) <= slower.max(1.0))
+                .unwrap_or(1);
+            match table {
+                Table::Springs(springs) => {
+                    springs.begin(&cloth.x, &cloth.inverse_mass, h);
+                    self.every.push(1);
+                }
+                Table::Triangles(triangles) => {
+                    triangles.begin(&cloth.x, &cloth.inverse_mass, h, h * f64::from(every));
+                    self.every.push(every);
+                }
+                Table::General(_) | Table::Load => self.every.push(every),
             }
         }
     }
@@ -233,17 +266,22 @@ impl Tables {
         for table in &mut self.tables {
             match table {
                 Table::Springs(springs) if again => springs.forget(),
+                Table::Triangles(triangles) if again => triangles.forget(),
                 Table::General(general) => general.forget(),
-                Table::Springs(_) | Table::Load => {}
+                Table::Springs(_) | Table::Triangles(_) | Table::Load => {}
             }
         }
     }
 
-    /// Projects all that aren't springs once, the last first: models name the stiffest first.
-    fn sweep_general(&mut self, cloth: &Cloth, forces: &Forces, shifts: &mut Shifts) {
-        for (table, potential) in self.tables.iter_mut().zip(&forces.potentials).rev() {
-            if let Table::General(general) = table {
-                general.sweep(&**potential, cloth, shifts);
+    /// Projects all that aren't springs and whose turn it is in this substep, the last first: models name the stiffest first. `again` if this is one of several iterations.
+    fn sweep_general(&mut self, cloth: &Cloth, forces: &Forces, shifts: &mut Shifts, substep: u32, again: bool) {
+        let turns = self.tables.iter_mut().zip(&self.every).zip(&forces.potentials);
+        for ((table, &every), potential) in turns.rev().filter(|((_, every), _)| (substep + 1).is_multiple_of(**every))
+        {
+            match table {
+                Table::General(general) => general.sweep(&**potential, cloth, shifts, shifts.h * f64::from(every)),
+                Table::Triangles(triangles) => triangles.sweep(&mut shifts.now, &shifts.before, again),
+                Table::Springs(_) | Table::Load => {}
             }
         }
     }
@@ -263,11 +301,21 @@ impl Table {
         if !potential.is_stiff() {
             return Self::Load;
         }
-        let (mut springs, mut others) = (Vec::new(), false);
-        potential.visit_rows(&mut |row, _| match potential.spring(row) {
-            Some(spring) => springs.push(spring),
-            None => others = true,
+        let (mut springs, mut triangles, mut elasticity, mut others) = (Vec::new(), Vec::new(), None, false);
+        potential.visit_rows(&mut |row, nodes| match (potential.spring(row), nodes.len()) {
+            (Some(spring), _) => springs.push(spring),
+            (None, 3) if !others => match potential.triangle(row) {
+                Some((triangle, of)) => {
+                    triangles.push(triangle);
+                    elasticity = Some(of);
+                }
+                None => others = true,
+            },
+            _ => others = true,
         });
+        if let Some(elasticity) = elasticity.filter(|_| !others) {
+            return Self::Triangles(Triangles::new(&triangles, elasticity, potential.lag(), node_count));
+        }
         if others {
             return Self::General(General::new(potential, node_count));
         }

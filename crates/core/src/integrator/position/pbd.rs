@@ -105,13 +105,14 @@ impl Integrator for Pbd {
         load.resize(cloth.x.len(), Vec3::ZERO);
         forces.evaluate_part(false, cloth, &cloth.x, &cloth.v, load);
         shifts.begin(cloth, load, h);
-        tables.begin(cloth, h);
+        tables.begin(cloth, h, 1);
         shifts.predict(true);
         tables.forget(false);
-        tables.sweep_general(cloth, forces, shifts);
+        tables.sweep_general(cloth, forces, shifts, 0, false);
         tables.sweep_springs(shifts, false);
         let Shifts { now, before, .. } = shifts;
-        let mut place = Place { start: &cloth.x, inverse_mass: &cloth.inverse_mass, before, first: 0, shift: now, h };
+        let mut place =
+            Place { start: &cloth.x, inverse_mass: &cloth.inverse_mass, before, first: 0, shift: now, h, span: h };
         for _ in 0..settings.sweeps {
             for &e in &*edges {
                 let most = (1.0 + settings.limit) * cloth.rest[e];
@@ -124,7 +125,7 @@ impl Integrator for Pbd {
             }
         }
         if let Some(contacts) = contacts {
-            contacts.project(&mut shifts.now, &shifts.before, &cloth.inverse_mass, h);
+            contacts.project(&mut shifts.now, &shifts.before, &cloth.inverse_mass, h, true);
         }
         shifts.settle();
         shifts.end(cloth, h);
@@ -132,6 +133,10 @@ impl Integrator for Pbd {
 
     fn contact_step(&self) -> f64 {
         super::CONTACT_STEP
+    }
+
+    fn trembles(&self) -> bool {
+        true
     }
 
     fn stable_step(&self, _omega: f64, _rate: f64) -> f64 {

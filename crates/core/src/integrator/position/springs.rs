@@ -9,10 +9,10 @@
 //! and its nodes are in a window of fixed length (see `domain.rs`), where no index can be wrong. Springs that reach
 //! farther have their nodes copied into a window and back.
 
-use super::domain::{self, CROWDED, Parts, WINDOW};
+use super::domain::{CROWDED, WINDOW};
+use super::windows::{Window, Windows};
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
-use crate::parallel;
 use crate::potential::{Shift, Spring, narrow};
 
 /// Springs in a block: one of the widest vectors.
@@ -22,9 +22,6 @@ const WIDTH: usize = 16;
 const RUN: usize = 16;
 
 type Numbers = [f32; WIDTH];
-
-/// The shifts of a window. Of a fixed length, so that no index needs to be checked.
-type Window = [Shift; WINDOW];
 
 /// The two ends of a spring by their places in the window, each times sixteen: their distances in bytes, which saves the
 /// multiplication. One number for both, since reading is what the loop spends its time with.
@@ -94,9 +91,14 @@ struct Blocks {
     runs: Vec<u32>,
 }
 
-impl Blocks {
-    /// Adds springs of one colour; `place` says where in the window a node is.
-    fn add(&mut self, colour: usize, springs: impl Iterator<Item = Spring>, place: impl Fn(u32) -> usize) {
+impl super::windows::Blocks<2> for Blocks {
+    type Element = Spring;
+
+    fn nodes(spring: &mut Spring) -> &mut [u32; 2] {
+        &mut spring.nodes
+    }
+
+    fn add(&mut self, colour: usize, springs: impl Iterator<Item = Spring>) {
         let mut full = true;
         let blocks_before = self.blocks.len();
         for spring in springs {
@@ -106,7 +108,7 @@ impl Blocks {
             }
             if let (Some(block), Some(aside)) = (self.blocks.last_mut(), self.aside.last_mut()) {
                 let lane = aside.count;
-                block.ends[lane] = Ends::new(spring.nodes.map(&place));
+                block.ends[lane] = Ends::new(spring.nodes.map(|place| place as usize));
                 (block.rest[lane], aside.stiffness[lane]) = (spring.rest as f32, spring.stiffness as f32);
                 aside.count += 1;
                 full = aside.count == WIDTH || colour == CROWDED;
@@ -118,7 +120,9 @@ impl Blocks {
             left -= left.min(most);
         }
     }
+}
 
+impl Blocks {
     /// Computes what stays the same in a step. `node` says which node has a place.
     fn begin(&mut self, node: impl Fn(usize) -> usize, start: &[Vec3], inverse_mass: &[f64], (h, gamma): (f64, f64)) {
         for (block, aside) in self.blocks.iter_mut().zip(&mut self.aside) {
@@ -145,52 +149,10 @@ impl Blocks {
     }
 }
 
-/// Springs between some nodes anywhere, whose shifts are copied into a window and back.
-#[derive(Clone, Default)]
-struct Far {
-    nodes: Vec<u32>,
-    blocks: Blocks,
-}
-
-impl Far {
-    /// As many together, in their order, as have their nodes in one window.
-    fn of(springs: impl Iterator<Item = Spring>, node_count: usize) -> Vec<Self> {
-        let mut all = Vec::new();
-        let (mut nodes, mut rows, mut some) = (Vec::new(), Vec::new(), Vec::new());
-        let mut place = vec![u32::MAX; node_count];
-        let mut springs = springs.peekable();
-        while let Some(spring) = springs.next() {
-            for n in spring.nodes {
-                let at = &mut place[n as usize];
-                if *at == u32::MAX {
-                    *at = nodes.len() as u32;
-                    nodes.push(n);
-                }
-                rows.push(*at);
-            }
-            some.push(spring);
-            if springs.peek().is_none() || nodes.len() + 2 > WINDOW {
-                let Parts { inside, .. } =
-                    domain::divide(WINDOW, 2, &rows, |blocks: &mut Blocks, _, colour, group: &[u32]| {
-                        let group = group.iter().map(|&row| some[row as usize]);
-                        blocks.add(colour, group, |n| place[n as usize] as usize);
-                    });
-                all.extend(inside.into_iter().map(|blocks| Self { nodes: std::mem::take(&mut nodes), blocks }));
-                rows.clear();
-                some.clear();
-                place.fill(u32::MAX);
-            }
-        }
-        all
-    }
-}
-
 /// Springs that are projected together.
 #[derive(Default)]
 pub struct Springs {
-    inside: Vec<Blocks>,
-    between: Vec<Blocks>,
-    far: Vec<Far>,
+    windows: Windows<Blocks>,
     /// Resistance to compression, of that to stretch.
     pub push: f32,
     /// Dashpot over spring [s].
@@ -201,66 +163,25 @@ pub struct Springs {
 impl Springs {
     /// Divides and colours springs, in their order.
     pub fn new(springs: &[Spring], node_count: usize) -> Self {
-        let rows: Vec<u32> = springs.iter().flat_map(|spring| spring.nodes).collect();
-        let mut distant = Vec::new();
-        let Parts { inside, between, .. } =
-            domain::divide(node_count, 2, &rows, |blocks: &mut Blocks, first, colour, group| match first {
-                Some(first) => {
-                    blocks.add(colour, group.iter().map(|&row| springs[row as usize]), |n| n as usize - first)
-                }
-                None => distant.extend_from_slice(group),
-            });
-        distant.sort_unstable();
-        let far = Far::of(distant.into_iter().map(|row| springs[row as usize]), node_count);
-        Self { inside, between, far, push: 1.0, lag: 0.0, gamma: 0.0 }
+        Self { windows: Windows::new(springs, node_count), push: 1.0, lag: 0.0, gamma: 0.0 }
     }
 
     /// Computes what stays the same in a step of substeps of `h` [s].
     pub fn begin(&mut self, start: &[Vec3], inverse_mass: &[f64], h: f64) {
         let gamma = self.lag / h;
         self.gamma = gamma as f32;
-        let prepare = |first: usize, blocks: &mut [Blocks]| {
-            parallel::for_each_chunk(blocks, 1, |window, blocks| {
-                let first = first + window * WINDOW;
-                blocks[0].begin(|place| first + place, start, inverse_mass, (h, gamma));
-            });
-        };
-        prepare(0, &mut self.inside);
-        prepare(WINDOW / 2, &mut self.between);
-        for Far { nodes, blocks } in &mut self.far {
-            blocks.begin(|place| nodes[place] as usize, start, inverse_mass, (h, gamma));
-        }
+        self.windows.each(|blocks, nodes| blocks.begin(|place| nodes.at(place), start, inverse_mass, (h, gamma)));
     }
 
     /// Forgets λ, before the first of several iterations.
     pub fn forget(&mut self) {
-        let blocks =
-            self.inside.iter_mut().chain(&mut self.between).chain(self.far.iter_mut().map(|far| &mut far.blocks));
-        blocks.flat_map(|blocks| &mut blocks.aside).for_each(|aside| aside.lambda = [0.0; WIDTH]);
+        self.windows.each(|blocks, _| blocks.aside.iter_mut().for_each(|aside| aside.lambda = [0.0; WIDTH]));
     }
 
     /// Projects every spring once; tables are of [whole windows](domain::padded). `again` if this is one of several iterations.
     pub fn sweep(&mut self, shift: &mut [Shift], before: &[Shift], again: bool) {
         let law = (self.push, self.gamma);
-        let windows = |shift: &mut [Shift], before: &[Shift], blocks: &mut [Blocks]| {
-            let before = before.as_chunks().0;
-            parallel::for_each_domain(shift.as_chunks_mut().0, 1, blocks, |window, shift, blocks| {
-                blocks.sweep(&mut shift[0], &before[window], again, law);
-            });
-        };
-        windows(shift, before, &mut self.inside);
-        windows(&mut shift[WINDOW / 2..], &before[WINDOW / 2..], &mut self.between);
-        if self.far.is_empty() {
-            return;
-        }
-        let (mut here, mut was) = ([[0.0; 4]; WINDOW], [[0.0; 4]; WINDOW]);
-        for Far { nodes, blocks } in &mut self.far {
-            for (k, &n) in nodes.iter().enumerate() {
-                (here[k], was[k]) = (shift[n as usize], before[n as usize]);
-            }
-            blocks.sweep(&mut here, &was, again, law);
-            nodes.iter().zip(here).for_each(|(&n, here)| shift[n as usize] = here);
-        }
+        self.windows.sweep(shift, before, |blocks, shift, before| blocks.sweep(shift, before, again, law));
     }
 }
 
@@ -366,7 +287,7 @@ mod tests {
     fn check(springs: &Springs, cloth: &Cloth) -> Result<(), TestCaseError> {
         let mut found = Vec::new();
         let mut all_runs = Vec::new();
-        for (first, part) in [(0, &springs.inside), (WINDOW / 2, &springs.between)] {
+        for (first, part) in [(0, &springs.windows.inside), (WINDOW / 2, &springs.windows.between)] {
             for (window, blocks) in part.iter().enumerate() {
                 let first = first + window * WINDOW;
                 all_runs.extend(runs(blocks).into_iter().map(|run| {
@@ -374,7 +295,7 @@ mod tests {
                 }));
             }
         }
-        for Far { nodes, blocks } in &springs.far {
+        for super::super::windows::Far { nodes, blocks } in &springs.windows.far {
             all_runs.extend(runs(blocks).into_iter().map(|run| {
                 run.into_iter().map(|ends| ends.map(|place| nodes[place] as usize)).collect::<Vec<[usize; 2]>>()
             }));
@@ -414,14 +335,14 @@ mod tests {
     fn new_nodes_are_far_from_old_ones_and_have_their_springs() {
         let mesh = generate::grid(Vec2::ONE, [80, 80]).unwrap();
         let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
-        assert!(springs(&cloth).far.is_empty() && !springs(&cloth).between.is_empty());
+        assert!(springs(&cloth).windows.far.is_empty() && !springs(&cloth).windows.between.is_empty());
         let mut log = ChangeLog::new();
         for e in cloth.mesh.edges().step_by(3) {
             cloth.mesh.open_edge(e, &mut log);
         }
         cloth.follow(&log);
         let made = springs(&cloth);
-        assert!(made.far.len() > 1, "more than a window of nodes");
+        assert!(made.windows.far.len() > 1, "more than a window of nodes");
         check(&made, &cloth).unwrap();
     }
 
@@ -457,9 +378,9 @@ mod tests {
         let noise = |key: u64, n: usize| (crate::math::hash_unit(key, n as u64) - 0.5) as f32 * 1e-2;
         let shifts: Vec<Shift> = (0..cloth.x.len()).map(|n| [noise(4, n), noise(5, n), noise(6, n), 0.0]).collect();
         let before = [[0.0; 4]; WINDOW];
-        assert_eq!(made.inside.len(), 1);
+        assert_eq!(made.windows.inside.len(), 1);
         let swept = |width| {
-            let (mut shift, mut blocks) = ([[0.0; 4]; WINDOW], made.inside[0].clone());
+            let (mut shift, mut blocks) = ([[0.0; 4]; WINDOW], made.windows.inside[0].clone());
             shift[..shifts.len()].copy_from_slice(&shifts);
             for _ in 0..3 {
                 let (blocks, shift, before) = (&mut blocks, &mut shift, &before);
@@ -475,7 +396,7 @@ mod tests {
         }
         // The same in double precision, in the same order.
         let mut exact: Vec<Vec3> = shifts.iter().map(|&s| crate::potential::widen(s)).collect();
-        let rows: Vec<[usize; 2]> = runs(&made.inside[0]).concat();
+        let rows: Vec<[usize; 2]> = runs(&made.windows.inside[0]).concat();
         let edge = |[a, b]: [usize; 2]| {
             cloth.mesh.edges().find(|&e| cloth.mesh.edge_nodes(e).map(|n| n.0 as usize) == [a, b]).unwrap()
         };

@@ -1,0 +1,463 @@
+//! Triangles of a membrane as vector code: the loop in which position-based integrators spend their time on sheets of finite elements.
+//!
+//! Δλ and the moves are those of [`Place`](crate::potential::Place) for C = √(2U) and α = 1, in single precision, with U of the [membrane](crate::potential::Membrane) whose matrix C is
+//! constant. With p = x₁ − x₀ and q = x₂ − x₀ everything follows from three products p·p, p·q and q·q:
+//!
+//! U·U = u₁² p·p + 2 u₁u₂ p·q + u₂² q·q, likewise V·V and U·V;  ∂U/∂x₁ = a p + b q,  ∂U/∂x₂ = b p + c q,  ∂U/∂x₀ = −(a + b) p − (b + c) q
+//!
+//! a = A (σ_uu u₁² + 2 σ_uv u₁v₁ + σ_vv v₁²),  b = A (σ_uu u₁u₂ + σ_uv (u₁v₂ + u₂v₁) + σ_vv v₁v₂),  c = A (σ_uu u₂² + 2 σ_uv u₂v₂ + σ_vv v₂²)
+//!
+//! Δx_k = −w_k ∂U/∂x_k (2U + γ Σ ∂U/∂x·(x − x₀) + α̃ λ C) / ((1 + γ) Σ w |∂U/∂x|² + 2U α̃)
+//!
+//! | symbol | code | unit | meaning |
+//! |---|---|---|---|
+//! | u, v | `weights` | 1/m | weights r_u and r_v of the second and third node |
+//! | A σ | `su`, `sv`, `ss` | N·m | stress times area |
+//! | w, α̃, γ, λ | | | as in `potential/project.rs` |
+//!
+//! So there is no root, and of each triangle three nodes are read and written and three products taken. Differences at the beginning of the step are from double precision; blocks, windows and what reaches
+//! farther are as in `springs.rs`.
+
+use super::domain::{CROWDED, WINDOW};
+use super::windows::{Window, Windows};
+use crate::lanes::{self, Work};
+use crate::math::Vec3;
+use crate::potential::{Elasticity, Shift, Triangle, narrow};
+
+/// Triangles in a block: one of the widest vectors.
+const WIDTH: usize = 16;
+/// Blocks of one colour that are projected together at most, as for springs.
+const RUN: usize = 8;
+
+type Numbers = [f32; WIDTH];
+
+/// Triangles of one colour. Lanes that have none are triangles without area at the first node.
+#[derive(Clone)]
+struct Block {
+    /// Places of the nodes in the window.
+    nodes: [[u16; 3]; WIDTH],
+    /// p and q at the beginning of the step [m].
+    apart: [[Shift; 2]; WIDTH],
+    /// u₁, u₂, v₁, v₂ [1/m].
+    weights: [Numbers; 4],
+    /// [m²]
+    area: Numbers,
+    /// U·U, U·V and V·V at rest.
+    metric: [Numbers; 3],
+    /// One over masses [1/kg].
+    lightness: [Numbers; 3],
+}
+
+impl Block {
+    const EMPTY: Self = Self {
+        nodes: [[0; 3]; WIDTH],
+        apart: [[[0.0; 4]; 2]; WIDTH],
+        weights: [[0.0; WIDTH]; 4],
+        area: [0.0; WIDTH],
+        metric: [[0.0; WIDTH]; 3],
+        lightness: [[0.0; WIDTH]; 3],
+    };
+
+    #[inline(always)]
+    fn places(&self, lane: usize) -> [usize; 3] {
+        const { assert!(WINDOW.is_power_of_two() && WINDOW <= 65536) };
+        let [a, b, c] = self.nodes[lane];
+        [a as usize & (WINDOW - 1), b as usize & (WINDOW - 1), c as usize & (WINDOW - 1)]
+    }
+}
+
+/// Blocks of one part.
+#[derive(Clone, Default)]
+struct Blocks {
+    blocks: Vec<Block>,
+    /// How many triangles each has.
+    counts: Vec<usize>,
+    /// λ of each, for more than one iteration.
+    lambda: Vec<Numbers>,
+    /// How many successive blocks are projected together.
+    runs: Vec<u32>,
+}
+
+impl super::windows::Blocks<3> for Blocks {
+    type Element = Triangle;
+
+    fn nodes(triangle: &mut Triangle) -> &mut [u32; 3] {
+        &mut triangle.nodes
+    }
+
+    fn add(&mut self, colour: usize, triangles: impl Iterator<Item = Triangle>) {
+        let mut full = true;
+        let blocks_before = self.blocks.len();
+        let more = triangles.size_hint().0.div_ceil(WIDTH);
+        self.blocks.reserve(more);
+        for triangle in triangles {
+            if full {
+                self.blocks.push(Block::EMPTY);
+                self.counts.push(0);
+                self.lambda.push([0.0; WIDTH]);
+            }
+            if let (Some(block), Some(count)) = (self.blocks.last_mut(), self.counts.last_mut()) {
+                let lane = *count;
+                block.nodes[lane] = triangle.nodes.map(|place| place as u16);
+                (0..4).for_each(|k| block.weights[k][lane] = triangle.weights[k] as f32);
+                (0..3).for_each(|k| block.metric[k][lane] = triangle.metric[k] as f32);
+                block.area[lane] = triangle.area as f32;
+                *count += 1;
+                full = *count == WIDTH || colour == CROWDED;
+            }
+        }
+        let (mut left, most) = (self.blocks.len() - blocks_before, if colour == CROWDED { 1 } else { RUN });
+        while left > 0 {
+            self.runs.push(left.min(most) as u32);
+            left -= left.min(most);
+        }
+    }
+}
+
+impl Blocks {
+    /// Takes what stays the same in a step. `node` says which node has a place.
+    fn begin(&mut self, node: impl Fn(usize) -> usize, start: &[Vec3], inverse_mass: &[f64]) {
+        for (block, &count) in self.blocks.iter_mut().zip(&self.counts) {
+            for lane in 0..count {
+                let [a, b, c] = block.places(lane).map(&node);
+                block.apart[lane] = [narrow(start[b] - start[a]), narrow(start[c] - start[a])];
+                for (k, n) in [a, b, c].into_iter().enumerate() {
+                    block.lightness[k][lane] = inverse_mass[n] as f32;
+                }
+            }
+        }
+    }
+
+    /// Projects all of them once. `again` if this is one of several iterations.
+    fn sweep(&mut self, shift: &mut Window, before: &Window, again: bool, law: Law) {
+        match (again, law.gamma != 0.0) {
+            (false, false) => lanes::run(Sweep::<false, false> { blocks: self, shift, before, law }),
+            (false, true) => lanes::run(Sweep::<false, true> { blocks: self, shift, before, law }),
+            (true, false) => lanes::run(Sweep::<true, false> { blocks: self, shift, before, law }),
+            (true, true) => lanes::run(Sweep::<true, true> { blocks: self, shift, before, law }),
+        }
+    }
+}
+
+/// Triangles that are projected together.
+#[derive(Default)]
+pub struct Triangles {
+    windows: Windows<Blocks>,
+    law: Law,
+    /// Dashpot over spring [s].
+    lag: f64,
+}
+
+/// What all triangles share.
+#[derive(Clone, Copy, Default)]
+struct Law {
+    /// c₁₁, c₁₂, c₂₂, c₃₃ [N/m].
+    c: [f32; 4],
+    /// α̃ [1/s²].
+    soft: f32,
+    gamma: f32,
+    /// Of a move that stands for several substeps, what comes in one of them; and the other way round.
+    share: f32,
+    onward: f32,
+}
+
+impl Triangles {
+    /// Divides and colours triangles, in their order.
+    pub fn new(triangles: &[Triangle], elasticity: Elasticity, lag: f64, node_count: usize) -> Self {
+        let Elasticity { weft, across, warp, shear } = elasticity;
+        let law = Law { c: [weft, across, warp, shear].map(|c| c as f32), ..Law::default() };
+        Self { windows: Windows::new(triangles, node_count), law, lag }
+    }
+
+    /// Takes what stays the same in a step of substeps of `h` [s], each of whose projections stands for a time of `span` [s].
+    pub fn begin(&mut self, start: &[Vec3], inverse_mass: &[f64], h: f64, span: f64) {
+        (self.law.soft, self.law.gamma) = ((1.0 / (span * span)) as f32, (self.lag / span) as f32);
+        (self.law.share, self.law.onward) = ((h / span) as f32, (span / h) as f32);
+        self.windows.each(|blocks, nodes| blocks.begin(|place| nodes.at(place), start, inverse_mass));
+    }
+
+    /// Forgets λ, before the first of several iterations.
+    pub fn forget(&mut self) {
+        self.windows.each(|blocks, _| blocks.lambda.fill([0.0; WIDTH]));
+    }
+
+    /// Projects every triangle once; tables are of [whole windows](domain::padded). `again` if this is one of several iterations.
+    pub fn sweep(&mut self, shift: &mut [Shift], before: &[Shift], again: bool) {
+        let law = self.law;
+        self.windows.sweep(shift, before, |blocks, shift, before| blocks.sweep(shift, before, again, law));
+    }
+}
+
+/// The loop over blocks.
+struct Sweep<'a, const AGAIN: bool, const DAMPED: bool> {
+    blocks: &'a mut Blocks,
+    shift: &'a mut Window,
+    before: &'a Window,
+    law: Law,
+}
+
+#[inline(always)]
+fn less(a: Shift, b: Shift) -> Shift {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]]
+}
+
+#[inline(always)]
+fn sum(a: Shift, b: Shift) -> Shift {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
+}
+
+/// x + a p + b q.
+#[inline(always)]
+fn moved(x: Shift, p: Shift, a: f32, q: Shift, b: f32) -> Shift {
+    [
+        x[0] + (p[0] * a + q[0] * b),
+        x[1] + (p[1] * a + q[1] * b),
+        x[2] + (p[2] * a + q[2] * b),
+        x[3] + (p[3] * a + q[3] * b),
+    ]
+}
+
+#[inline(always)]
+fn dot(a: Shift, b: Shift) -> f32 {
+    (a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])
+}
+
+impl<const AGAIN: bool, const DAMPED: bool> Work for Sweep<'_, AGAIN, DAMPED> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { blocks: Blocks { blocks, lambda, runs, .. }, shift, before, law } = self;
+        let Law { c: [c11, c12, c22, c33], soft, gamma, share, onward } = law;
+        let mut p = [[[0.0; 4]; WIDTH]; RUN];
+        let mut q = [[[0.0; 4]; WIDTH]; RUN];
+        let mut went_p = [[[0.0; 4]; WIDTH]; RUN];
+        let mut went_q = [[[0.0; 4]; WIDTH]; RUN];
+        // By p and by q, of the three nodes.
+        let mut on = [[[0.0; WIDTH]; 6]; RUN];
+        let (mut blocks, mut lambda) = (&blocks[..], &mut lambda[..]);
+        for &count in &*runs {
+            let (run, rest) = blocks.split_at((count as usize).min(RUN));
+            let (run_lambda, rest_lambda) = lambda.split_at_mut(run.len());
+            (blocks, lambda) = (rest, rest_lambda);
+            for (k, block) in run.iter().enumerate() {
+                for lane in 0..WIDTH {
+                    let [a, b, c] = block.places(lane);
+                    let (by_p, by_q) = (less(shift[b], shift[a]), less(shift[c], shift[a]));
+                    p[k][lane] = sum(block.apart[lane][0], by_p);
+                    q[k][lane] = sum(block.apart[lane][1], by_q);
+                    if DAMPED {
+                        went_p[k][lane] = less(by_p, less(before[b], before[a]));
+                        went_q[k][lane] = less(by_q, less(before[c], before[a]));
+                    }
+                }
+            }
+            for (k, (block, lambda)) in run.iter().zip(run_lambda).enumerate() {
+                let [u1, u2, v1, v2] = &block.weights;
+                let [w0, w1, w2] = &block.lightness;
+                let on = &mut on[k];
+                for lane in 0..WIDTH {
+                    let (p, q) = (p[k][lane], q[k][lane]);
+                    let (pp, pq, qq) = (dot(p, p), dot(p, q), dot(q, q));
+                    let (u1, u2, v1, v2) = (u1[lane], u2[lane], v1[lane], v2[lane]);
+                    let (u11, u12, u22) = (u1 * u1, u1 * u2, u2 * u2);
+                    let (v11, v12, v22) = (v1 * v1, v1 * v2, v2 * v2);
+                    let (m11, m12, m22) = (u1 * v1, u1 * v2 + u2 * v1, u2 * v2);
+                    let e_u = 0.5 * ((u11 * pp + 2.0 * u12 * pq + u22 * qq) - block.metric[0][lane]);
+                    let e_v = 0.5 * ((v11 * pp + 2.0 * v12 * pq + v22 * qq) - block.metric[2][lane]);
+                    let e_s = (m11 * pp + m12 * pq + m22 * qq) - block.metric[1][lane];
+                    let area = block.area[lane];
+                    let su = area * (c11 * e_u + c12 * e_v);
+                    let sv = area * (c12 * e_u + c22 * e_v);
+                    let ss = area * (c33 * e_s);
+                    let twice = su * e_u + sv * e_v + ss * e_s;
+                    let a = su * u11 + 2.0 * ss * m11 + sv * v11;
+                    let b = su * u12 + ss * m12 + sv * v12;
+                    let c = su * u22 + 2.0 * ss * m22 + sv * v22;
+                    let (d, e) = (a + b, b + c);
+                    let size = |x: f32, y: f32| x * x * pp + 2.0 * x * y * pq + y * y * qq;
+                    let give = w0[lane] * size(d, e) + w1[lane] * size(a, b) + w2[lane] * size(b, c);
+                    let mut value = twice;
+                    if DAMPED {
+                        let (dp, dq) = (went_p[k][lane], went_q[k][lane]);
+                        value += gamma * onward * (a * dot(p, dp) + b * (dot(q, dp) + dot(p, dq)) + c * dot(q, dq));
+                    }
+                    let root = if AGAIN { twice.max(0.0).sqrt() } else { 0.0 };
+                    if AGAIN {
+                        value += soft * lambda[lane] * root;
+                    }
+                    let part = value / ((1.0 + gamma) * give + soft * twice).max(f32::MIN_POSITIVE);
+                    // Between held nodes alone nothing gives way.
+                    let part = if give > 0.0 { part } else { 0.0 };
+                    if AGAIN {
+                        lambda[lane] -= root * part;
+                    }
+                    let part = part * share;
+                    on[0][lane] = w0[lane] * part * d;
+                    on[1][lane] = w0[lane] * part * e;
+                    on[2][lane] = -w1[lane] * part * a;
+                    on[3][lane] = -w1[lane] * part * b;
+                    on[4][lane] = -w2[lane] * part * b;
+                    on[5][lane] = -w2[lane] * part * c;
+                }
+            }
+            for (k, block) in run.iter().enumerate() {
+                let on = &on[k];
+                for lane in 0..WIDTH {
+                    let places = block.places(lane);
+                    let (p, q) = (p[k][lane], q[k][lane]);
+                    for n in 0..3 {
+                        let x = &mut shift[places[n]];
+                        *x = moved(*x, p, on[2 * n][lane], q, on[2 * n + 1][lane]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::{Cloth, Placement};
+    use crate::potential::{ElementSet, Membrane, Place, Potential, widen};
+    use ripstop_mesh::{ChangeLog, Id, Mesh, NodeId, Vec2, generate};
+
+    const SHEET: Membrane =
+        Membrane { elasticity: Elasticity { weft: 500.0, across: 80.0, warp: 300.0, shear: 60.0 }, damping: 3e-4 };
+
+    fn triangles(cloth: &Cloth) -> (Vec<Triangle>, Triangles) {
+        let set = ElementSet::new(SHEET, cloth);
+        let all: Vec<Triangle> =
+            cloth.mesh.faces().map(|f| set.triangle(f.index() as u32).expect("C is constant").0).collect();
+        let made = Triangles::new(&all, SHEET.elasticity, SHEET.damping, cloth.x.len());
+        (all, made)
+    }
+
+    /// Nodes of all triangles, run by run.
+    fn runs(made: &Triangles) -> Vec<Vec<[usize; 3]>> {
+        let mut all = Vec::new();
+        let mut add = |blocks: &Blocks, node: &dyn Fn(usize) -> usize| {
+            let mut lanes = blocks.blocks.iter().zip(&blocks.counts);
+            for &count in &blocks.runs {
+                let run = lanes.by_ref().take(count as usize);
+                all.push(run.flat_map(|(b, &n)| (0..n).map(|lane| b.places(lane).map(node))).collect());
+            }
+        };
+        for (first, part) in [(0, &made.windows.inside), (WINDOW / 2, &made.windows.between)] {
+            for (window, blocks) in part.iter().enumerate() {
+                add(blocks, &|place| first + window * WINDOW + place);
+            }
+        }
+        made.windows.far.iter().for_each(|far| add(&far.blocks, &|place| far.nodes[place] as usize));
+        all
+    }
+
+    #[test]
+    fn every_triangle_is_there_once_and_no_run_has_a_node_twice() {
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [80, 80]).unwrap(), 0.2, Placement::default());
+        for torn in [false, true] {
+            if torn {
+                let mut log = ChangeLog::new();
+                for e in cloth.mesh.edges().step_by(3) {
+                    cloth.mesh.open_edge(e, &mut log);
+                }
+                cloth.follow(&log);
+            }
+            let (all, made) = triangles(&cloth);
+            assert!(!made.windows.between.is_empty() && torn == (made.windows.far.len() > 1));
+            let runs = runs(&made);
+            for run in &runs {
+                let mut nodes: Vec<usize> = run.concat();
+                nodes.sort_unstable();
+                assert!(nodes.windows(2).all(|pair| pair[0] != pair[1]), "a node twice in a run");
+            }
+            let mut found = runs.concat();
+            let mut wanted: Vec<[usize; 3]> = all.iter().map(|t| t.nodes.map(|n| n as usize)).collect();
+            found.sort_unstable();
+            wanted.sort_unstable();
+            assert_eq!(found, wanted);
+        }
+    }
+
+    #[test]
+    fn a_node_with_more_triangles_than_colours_is_no_trouble() {
+        let rim: Vec<Vec2> = (0..200)
+            .map(|k| {
+                let (sin, cos) = crate::math::sin_cos(f64::from(k) * std::f64::consts::PI / 100.0);
+                Vec2::new(cos, sin)
+            })
+            .collect();
+        let faces: Vec<[u32; 3]> = (0..200).map(|k| [200, k, (k + 1) % 200]).collect();
+        let uv: Vec<[Vec2; 3]> = faces.iter().map(|f| [Vec2::ZERO, rim[f[1] as usize], rim[f[2] as usize]]).collect();
+        let cloth = Cloth::flat(Mesh::from_faces(201, &faces, &uv).unwrap(), 0.2, Placement::default());
+        let (all, made) = triangles(&cloth);
+        assert_eq!(runs(&made).concat().len(), all.len());
+        assert!(runs(&made).iter().all(|run| run.len() == 1), "all of them share a node");
+    }
+
+    #[test]
+    fn moves_are_those_of_double_precision_whatever_the_width() {
+        let mesh = generate::irregular(Vec2::ONE, 0.06, 3).unwrap();
+        let origin = Vec3::new(100.0, -300.0, 50.0);
+        let mut cloth = Cloth::flat(mesh, 0.2, Placement { origin, ..Placement::default() });
+        for n in cloth.mesh.nodes() {
+            let noise = |key: u64| crate::math::hash_unit(key, u64::from(n.0)) - 0.5;
+            cloth.x[n] += Vec3::new(noise(1), noise(2), noise(3)) * 0.02;
+        }
+        cloth.hold(NodeId(0), Some(0));
+        let set = ElementSet::new(SHEET, &cloth);
+        let (_, mut made) = triangles(&cloth);
+        // A projection in every fourth substep.
+        let (h, span) = (1e-3, 4e-3);
+        made.begin(&cloth.x, &cloth.inverse_mass, h, span);
+        assert_eq!(made.windows.inside.len(), 1);
+        let noise = |key: u64, n: usize| (crate::math::hash_unit(key, n as u64) - 0.5) as f32 * 1e-2;
+        let shifts: Vec<Shift> = (0..cloth.x.len()).map(|n| [noise(4, n), noise(5, n), noise(6, n), 0.0]).collect();
+        let before: Vec<Shift> = (0..WINDOW).map(|n| [noise(7, n), noise(8, n), 0.0, 0.0]).collect();
+        let swept = |width| {
+            let (mut shift, mut blocks) = ([[0.0; 4]; WINDOW], made.windows.inside[0].clone());
+            shift[..shifts.len()].copy_from_slice(&shifts);
+            let Ok(before): Result<&Window, _> = before[..].try_into() else { panic!("a window") };
+            for _ in 0..3 {
+                let (blocks, shift) = (&mut blocks, &mut shift);
+                lanes::run_at(width, Sweep::<true, true> { blocks, shift, before, law: made.law });
+            }
+            shift
+        };
+        let narrow_vectors = swept(lanes::Width::Narrow);
+        for width in lanes::Width::ALL.into_iter().filter(|width| width.is_here()) {
+            let same =
+                swept(width).iter().zip(&narrow_vectors).all(|(a, b)| a.map(f32::to_bits) == b.map(f32::to_bits));
+            assert!(same, "{width:?}");
+        }
+        // The same by the element itself, in the same order.
+        let mut exact = shifts.clone();
+        let rows: Vec<[usize; 3]> = runs(&made).concat();
+        let face = |nodes: &[usize; 3]| {
+            cloth.mesh.faces().find(|&f| cloth.mesh.face_nodes(f).map(Id::index) == *nodes).expect("it is there")
+        };
+        let faces: Vec<_> = rows.iter().map(face).collect();
+        let mut lambda = vec![0.0; rows.len()];
+        for _ in 0..3 {
+            for ((nodes, &f), lambda) in rows.iter().zip(&faces).zip(&mut lambda) {
+                let mut place = Place {
+                    start: &cloth.x,
+                    inverse_mass: &cloth.inverse_mass,
+                    before: &before,
+                    first: 0,
+                    shift: &mut exact,
+                    h,
+                    span,
+                };
+                let (_, rest) = crate::potential::Element::row(&set.element, &cloth, f).expect("a face");
+                place.project(nodes, SHEET.damping, lambda, |x| {
+                    crate::potential::Element::constraint(&set.element, &rest, x)
+                });
+            }
+        }
+        let far = |(a, b): (&Shift, &Shift)| (widen(*a) - widen(*b)).length();
+        let off = exact.iter().zip(&narrow_vectors).map(far).fold(0.0, f64::max);
+        let most = exact.iter().zip(&shifts).map(far).fold(0.0, f64::max);
+        // Strain of single precision is good to 1e-6, and moves are a hundredth of an edge.
+        assert!(most > 1e-3 && off < 1e-4 * most, "moved by up to {most} m, {off} m apart");
+    }
+}

@@ -1,0 +1,420 @@
+//! Bundles of segments that are compared with each other as vector code.
+//!
+//! Two bundles' segments are candidates unless they stay apart for all of a step, if all goes on as in the last one: along one of the axes, by boxes around where they are and how far they go beside each other, or along one more line, by
+//! where they begin and where they end. Of those that are left, the nearest points are found, and whether they come nearer by as much. What is apart by as much on the same side at both times is so in between, since all ends go straight.
+//!
+//! Numbers are in single precision, counted from a place in the cloth: 10⁻⁷ of its size is far less than a yarn's thickness, and whoever asks adds as much to the distance.
+
+use crate::contact::tree::Swept;
+use crate::lanes::{self, Work};
+use glam::Vec3A;
+
+/// Segments in a bundle, at most.
+pub(super) const MOST: usize = 32;
+
+/// Those that are looked at together: what is near is mostly in one part.
+const PART: usize = 16;
+
+/// One number for each of them.
+type Lane = [f32; MOST];
+
+const ZERO: [Lane; 3] = [[0.0; MOST]; 3];
+
+/// Segments in motion.
+#[derive(Clone, Debug)]
+pub(super) struct Bundle {
+    pub count: usize,
+    /// Where their ends are drawn [m]; behind the last one comes the first again.
+    at: [[Lane; 3]; 2],
+    /// How far these go in a step [m].
+    way: [[Lane; 3]; 2],
+    /// Boxes around them and around their ways; behind the last one those of nothing.
+    low: [Lane; 3],
+    high: [Lane; 3],
+    least: [Lane; 3],
+    most: [Lane; 3],
+    /// One over the square of their length [1/m²].
+    per: Lane,
+    /// Around all of them.
+    pub around: Swept,
+    /// Mean normal of the cloth there (unit).
+    pub normal: Vec3A,
+}
+
+impl Default for Bundle {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            at: [ZERO; 2],
+            way: [ZERO; 2],
+            low: ZERO,
+            high: ZERO,
+            least: ZERO,
+            most: ZERO,
+            per: [0.0; MOST],
+            around: Swept::NONE,
+            normal: Vec3A::ZERO,
+        }
+    }
+}
+
+/// Two segments that may come near each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    /// Their places in their bundles.
+    pub segments: [u8; 2],
+    /// How far they come nearer to each other in a step, at most [m].
+    pub way: f32,
+}
+
+impl Bundle {
+    /// Takes these segments, given as where their ends are and how far they go [m].
+    pub fn fill(&mut self, segments: impl Iterator<Item = [(Vec3A, Vec3A); 2]>, normal: Vec3A) {
+        (self.count, self.normal, self.around) = (0, normal, Swept::NONE);
+        let mut first = [(Vec3A::ZERO, Vec3A::ZERO); 2];
+        for ends in segments {
+            if self.count == 0 {
+                first = ends;
+            }
+            self.around = self.around.with(&Swept::of(ends));
+            self.put(self.count, ends);
+            let ([(x, u), (y, v)], k) = (ends, self.count);
+            for axis in 0..3 {
+                (self.low[axis][k], self.high[axis][k]) = (x[axis].min(y[axis]), x[axis].max(y[axis]));
+                (self.least[axis][k], self.most[axis][k]) = (u[axis].min(v[axis]), u[axis].max(v[axis]));
+            }
+            self.per[k] = 1.0 / x.distance_squared(y).max(SHORT);
+            self.count += 1;
+        }
+        for k in self.count..MOST {
+            self.put(k, first);
+            for axis in 0..3 {
+                (self.low[axis][k], self.high[axis][k]) = (f32::INFINITY, f32::NEG_INFINITY);
+                (self.least[axis][k], self.most[axis][k]) = (0.0, 0.0);
+            }
+        }
+    }
+
+    fn put(&mut self, k: usize, ends: [(Vec3A, Vec3A); 2]) {
+        for (end, (x, u)) in ends.into_iter().enumerate() {
+            for axis in 0..3 {
+                (self.at[end][axis][k], self.way[end][axis][k]) = (x[axis], u[axis]);
+            }
+        }
+    }
+
+    /// The line along which two bundles stay furthest apart, of their normals and of that between their middles, and how far, at least [m].
+    pub fn gap(&self, other: &Self) -> (Vec3A, f32) {
+        let between = (self.around.middle() - other.around.middle()).normalize_or_zero();
+        let mut best = (self.normal, f32::NEG_INFINITY);
+        for along in [self.normal, other.normal, between] {
+            let (mut a, mut b) = ([0.0; 4], [0.0; 4]);
+            lanes::run(Extents { bundles: [self, other], along, to: [&mut a, &mut b] });
+            let gap = |k: usize| (b[k] - a[k + 1]).max(a[k] - b[k + 1]);
+            // On the same side at the end as when it begins.
+            let same = (b[0] > a[1]) == (b[2] > a[3]);
+            let apart = gap(0).min(gap(2));
+            if same && apart > best.1 {
+                best = (along, apart);
+            }
+        }
+        best
+    }
+
+    /// Pairs of segments of two bundles, or of one, that may come as near as `reach` [m]; `along` is a line along which many are apart.
+    pub fn candidates(&self, other: &Self, along: Vec3A, reach: f32, found: &mut Vec<Candidate>) {
+        found.clear();
+        lanes::run(Candidates { bundles: [self, other], along, reach, found });
+    }
+
+    /// Where segments are along a line, from and to, and where they are at the end of the step.
+    #[inline(always)]
+    fn extents(&self, along: [f32; 3]) -> [Lane; 4] {
+        let mut to = [[0.0; MOST]; 4];
+        let [[ax, ay, az], [bx, by, bz]] = &self.at;
+        let [[ux, uy, uz], [vx, vy, vz]] = &self.way;
+        for k in 0..MOST {
+            let a = ax[k] * along[0] + ay[k] * along[1] + az[k] * along[2];
+            let b = bx[k] * along[0] + by[k] * along[1] + bz[k] * along[2];
+            let u = ux[k] * along[0] + uy[k] * along[1] + uz[k] * along[2];
+            let v = vx[k] * along[0] + vy[k] * along[1] + vz[k] * along[2];
+            let (c, d) = (a + u, b + v);
+            to[0][k] = smaller(a, b);
+            to[1][k] = larger(a, b);
+            to[2][k] = smaller(c, d);
+            to[3][k] = larger(c, d);
+        }
+        to
+    }
+}
+
+/// Where bundles are along a line, and where they are at the end of the step.
+struct Extents<'a> {
+    bundles: [&'a Bundle; 2],
+    along: Vec3A,
+    to: [&'a mut [f32; 4]; 2],
+}
+
+impl Work for Extents<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { bundles: [a, b], along, to: [c, d] } = self;
+        *c = extent(a.extents(along.to_array()));
+        *d = extent(b.extents(along.to_array()));
+    }
+}
+
+/// Of all segments.
+#[inline(always)]
+fn extent([mut low, mut high, mut low_then, mut high_then]: [Lane; 4]) -> [f32; 4] {
+    // Halves on each other, so that it stays vector code.
+    let mut half = MOST / 2;
+    while half > 0 {
+        for k in 0..half {
+            low[k] = smaller(low[k], low[k + half]);
+            high[k] = larger(high[k], high[k + half]);
+            low_then[k] = smaller(low_then[k], low_then[k + half]);
+            high_then[k] = larger(high_then[k], high_then[k + half]);
+        }
+        half /= 2;
+    }
+    [low[0], high[0], low_then[0], high_then[0]]
+}
+
+/// Pairs that may come near each other.
+struct Candidates<'a> {
+    bundles: [&'a Bundle; 2],
+    along: Vec3A,
+    reach: f32,
+    found: &'a mut Vec<Candidate>,
+}
+
+impl Work for Candidates<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { bundles: [a, b], along, reach, found } = self;
+        let along = along.to_array();
+        let (one, other) = (a.extents(along), b.extents(along));
+        let itself = std::ptr::eq(a, b);
+        // Most are far from all of the others.
+        let mut far = [0_u32; MOST];
+        if !itself {
+            let all = extent(other);
+            for k in 0..MOST {
+                let beyond = (all[0] - reach > one[1][k]) & (all[2] - reach > one[3][k]);
+                let before = (all[1] + reach < one[0][k]) & (all[3] + reach < one[2][k]);
+                far[k] = u32::from(beyond | before);
+            }
+            let (low, high) = (b.around.low.to_array(), b.around.high.to_array());
+            let (least, most) = (b.around.least.to_array(), b.around.most.to_array());
+            for axis in 0..3 {
+                let (own_low, own_high) = (&a.low[axis], &a.high[axis]);
+                let (own_least, own_most) = (&a.least[axis], &a.most[axis]);
+                for k in 0..MOST {
+                    let (forth, back) = (own_most[k] - least[axis], most[axis] - own_least[k]);
+                    let (forth, back) = (larger(forth, 0.0), larger(back, 0.0));
+                    let meet =
+                        (own_high[k] + (forth + reach) >= low[axis]) & (high[axis] + (back + reach) >= own_low[k]);
+                    far[k] |= u32::from(!meet);
+                }
+            }
+        }
+        for k in (0..a.count).filter(|&k| far[k] == 0) {
+            // Along the line they are apart, one way or the other, all the time.
+            let (low, high, low_then, high_then) =
+                (one[0][k] - reach, one[1][k] + reach, one[2][k] - reach, one[3][k] + reach);
+            let own = |lanes: &[Lane; 3]| [lanes[0][k], lanes[1][k], lanes[2][k]];
+            let (own_low, own_high, least, most) = (own(&a.low), own(&a.high), own(&a.least), own(&a.most));
+            for begin in (0..MOST).step_by(PART) {
+                let (other_low, other_high) = (part(&other[0], begin), part(&other[1], begin));
+                let (other_low_then, other_high_then) = (part(&other[2], begin), part(&other[3], begin));
+                let (its_low, its_high) = (parts(&b.low, begin), parts(&b.high, begin));
+                let (its_least, its_most) = (parts(&b.least, begin), parts(&b.most, begin));
+                let mut near = [0_u32; PART];
+                let mut any = 0;
+                for l in 0..PART {
+                    let beyond = (other_low[l] > high) & (other_low_then[l] > high_then);
+                    let before = (other_high[l] < low) & (other_high_then[l] < low_then);
+                    let meet = |axis: usize| {
+                        let forth = larger(most[axis] - its_least[axis][l], 0.0) + reach;
+                        let back = larger(its_most[axis][l] - least[axis], 0.0) + reach;
+                        (own_high[axis] + forth >= its_low[axis][l]) & (its_high[axis][l] + back >= own_low[axis])
+                    };
+                    near[l] = u32::from(!(beyond | before) & meet(0) & meet(1) & meet(2));
+                    any |= near[l];
+                }
+                if any == 0 || itself && begin + PART <= k + 1 {
+                    continue;
+                }
+                let mut ways = [0.0; PART];
+                a.approach(k, b, begin, reach, &mut near, &mut ways);
+                let met = (0..PART).filter(|&l| near[l] != 0 && !(itself && begin + l <= k));
+                found.extend(met.map(|l| Candidate { segments: [k as u8, (begin + l) as u8], way: ways[l] }));
+            }
+        }
+    }
+}
+
+impl Bundle {
+    /// Which segments of another bundle, from `begin` on, come as near to one of this one as `reach` [m], of those that may; how far they come nearer to each other, at most [m].
+    #[inline(always)]
+    fn approach(
+        &self,
+        k: usize,
+        other: &Self,
+        begin: usize,
+        reach: f32,
+        near: &mut [u32; PART],
+        ways: &mut [f32; PART],
+    ) {
+        let of = |lanes: &[Lane; 3]| [lanes[0][k], lanes[1][k], lanes[2][k]];
+        let (p, q, u, v) = (of(&self.at[0]), of(&self.at[1]), of(&self.way[0]), of(&self.way[1]));
+        let d1 = minus(q, p);
+        let (a, own_per) = (dot(d1, d1), self.per[k]);
+        let per = part(&other.per, begin);
+        let ([cx, cy, cz], [dx, dy, dz]) = (parts(&other.at[0], begin), parts(&other.at[1], begin));
+        let ([rx, ry, rz], [sx, sy, sz]) = (parts(&other.way[0], begin), parts(&other.way[1], begin));
+        for l in 0..PART {
+            let (c, d) = ([cx[l], cy[l], cz[l]], [dx[l], dy[l], dz[l]]);
+            let (r, s) = ([rx[l], ry[l], rz[l]], [sx[l], sy[l], sz[l]]);
+            // They can't meet if no two ends come nearer to each other by as much as is between their nearest points.
+            let go = [square(minus(u, r)), square(minus(u, s)), square(minus(v, r)), square(minus(v, s))];
+            let most = larger(larger(go[0], go[1]), larger(go[2], go[3])).sqrt();
+            let (d2, from) = (minus(d, c), minus(p, c));
+            let (e, b, f, g) = (dot(d2, d2), dot(d1, d2), dot(d1, from), dot(d2, from));
+            let area = a * e - b * b;
+            let first = if area > 1e-4 * a * e { clamp((b * g - f * e) / area) } else { 0.5 };
+            let t = clamp((b * first + g) * per[l]);
+            let first = clamp((b * t - f) * own_per);
+            let between = [
+                from[0] + d1[0] * first - d2[0] * t,
+                from[1] + d1[1] * first - d2[1] * t,
+                from[2] + d1[2] * first - d2[2] * t,
+            ];
+            // Nor if they stay so far apart along the line between them.
+            let (own, its) = ([dot(p, between), dot(q, between)], [dot(c, between), dot(d, between)]);
+            let (go, goes) = ([dot(u, between), dot(v, between)], [dot(r, between), dot(s, between)]);
+            let begins = smaller(own[0], own[1]) - larger(its[0], its[1]);
+            let ends = smaller(own[0] + go[0], own[1] + go[1]) - larger(its[0] + goes[0], its[1] + goes[1]);
+            // In squares: a root takes as long as all the rest.
+            let (length, least, beyond) = (square(between), smaller(begins, ends), reach + most);
+            let stays = (least > 0.0) & (least * least > reach * reach * length);
+            let far = (length > beyond * beyond) | ((length > reach * reach) & stays);
+            near[l] &= u32::from(!far);
+            ways[l] = most;
+        }
+    }
+}
+
+/// Numbers from `begin` on.
+#[inline(always)]
+fn part(lane: &Lane, begin: usize) -> &[f32; PART] {
+    lane[begin..].first_chunk().expect("lanes are made of parts")
+}
+
+#[inline(always)]
+fn parts(lanes: &[Lane; 3], begin: usize) -> [&[f32; PART]; 3] {
+    [part(&lanes[0], begin), part(&lanes[1], begin), part(&lanes[2], begin)]
+}
+
+/// Square of a length that is none [m²].
+const SHORT: f32 = 1e-24;
+
+#[inline(always)]
+fn minus(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+#[inline(always)]
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[inline(always)]
+fn square(a: [f32; 3]) -> f32 {
+    dot(a, a)
+}
+
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+#[inline(always)]
+fn smaller(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+#[inline(always)]
+fn clamp(a: f32) -> f32 {
+    smaller(larger(a, 0.0), 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::distance;
+    use crate::math::{Vec3, hash_unit};
+
+    /// Where the ends of a segment are and how far they go [m].
+    fn ends(bundle: &Bundle, k: usize) -> ([Vec3; 2], [Vec3; 2]) {
+        let of = |lanes: &[Lane; 3]| Vec3::new(lanes[0][k].into(), lanes[1][k].into(), lanes[2][k].into());
+        ([of(&bundle.at[0]), of(&bundle.at[1])], [of(&bundle.way[0]), of(&bundle.way[1])])
+    }
+
+    fn bundle(seed: u64, count: usize, shift: Vec3A) -> Bundle {
+        let vector = |k: usize| Vec3A::from_array([0, 1, 2].map(|a| hash_unit(seed, (3 * k + a) as u64) as f32 - 0.5));
+        let end = |k: usize| (vector(2 * k) * 4.0 + shift, vector(2 * k + 1) * 0.6);
+        let mut of = Bundle::default();
+        of.fill((0..count).map(|k| [end(2 * k), (end(2 * k).0 + vector(1000 + k), end(2 * k + 1).1)]), Vec3A::Z);
+        of
+    }
+
+    #[test]
+    fn candidates_are_all_that_come_near_and_few_more() {
+        let (mut near, mut asked) = (0, 0);
+        for seed in 0..60 {
+            let (a, b) = (bundle(seed, 31, Vec3A::ZERO), bundle(seed + 100, 19, Vec3A::new(0.8, 0.4, 1.0)));
+            let along = a.gap(&b).0;
+            for (a, b) in [(&a, &b), (&a, &a)] {
+                let mut found = Vec::new();
+                a.candidates(b, along, 0.3, &mut found);
+                for k in 0..a.count {
+                    for l in if std::ptr::eq(a, b) { k + 1 } else { 0 }..b.count {
+                        let ((x, u), (y, v)) = (ends(a, k), ends(b, l));
+                        let apart = |t: f64| {
+                            let of = |x: [Vec3; 2], u: [Vec3; 2]| [x[0] + u[0] * t, x[1] + u[1] * t];
+                            distance::edge_edge_squared(of(x, u), of(y, v)).sqrt()
+                        };
+                        let meets = (0..=10).any(|t| apart(f64::from(t) / 10.0) < 0.299);
+                        let is_found = found.iter().any(|found| found.segments == [k as u8, l as u8]);
+                        assert!(is_found || !meets, "{seed}: {k} {l}");
+                        near += usize::from(meets);
+                    }
+                }
+                asked += found.len();
+                assert!(found.windows(2).all(|two| two[0].segments < two[1].segments));
+            }
+        }
+        assert!(near > 400 && asked < 2 * near, "{near} {asked}");
+    }
+
+    #[test]
+    fn bundles_that_are_apart_stay_apart() {
+        for seed in 0..200 {
+            let shift = Vec3A::new(0.0, 2.0, 5.0 - 0.01 * seed as f32);
+            let (a, b) = (bundle(seed, 9, Vec3A::ZERO), bundle(seed + 500, 32, shift));
+            let apart = a.gap(&b).1;
+            let mut found = Vec::new();
+            a.candidates(&b, Vec3A::X, apart, &mut found);
+            for [k, l] in found.iter().map(|found| found.segments.map(usize::from)) {
+                let ((x, u), (y, v)) = (ends(&a, k), ends(&b, l));
+                for t in [0.0, 0.3, 0.7, 1.0] {
+                    let of = |x: [Vec3; 2], u: [Vec3; 2]| [x[0] + u[0] * t, x[1] + u[1] * t];
+                    let least = distance::edge_edge_squared(of(x, u), of(y, v)).sqrt();
+                    assert!(least > f64::from(apart) - 1e-5, "{seed}: {least} instead of {apart}");
+                }
+            }
+        }
+    }
+}

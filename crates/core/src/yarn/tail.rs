@@ -1,0 +1,154 @@
+//! Ends of yarns beyond the last crossing that holds them, when these are drawn through it.
+//!
+//! A yarn that is drawn out gets shorter at its tip. Its last spring shrinks to `packing` and then becomes one with the spring before: its particle takes the place of the tip, and what was the tip is *dust*, which
+//! is nowhere and has no mass that moves. What sticks out of a crossing by less than `packing` has slipped out. From the next step on the yarn up to the next crossing that holds it is divided anew, as evenly and into as many springs as it has
+//! spacings: what was drawn through the crossing lies in one long spring, and dust becomes particles again.
+//!
+//! So no spring is shorter than yarns are thick, and every segment can keep off all others ([`super::collide`]).
+
+use super::state::{Family, Kind, Woven};
+use crate::math::{Vec3, inverse_or_zero};
+
+/// Nodes of a yarn from a crossing that holds it to its tip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tail {
+    family: Family,
+    yarn: usize,
+    /// The place along the yarn that is held.
+    root: usize,
+    /// Springs from there to the tip.
+    springs: usize,
+    /// True if the tip is further along the yarn.
+    forwards: bool,
+}
+
+impl Tail {
+    /// Place along the yarn of its node `k`.
+    fn node(&self, k: usize) -> usize {
+        if self.forwards { self.root + k } else { self.root - k }
+    }
+
+    /// Place along the yarn at which the spring from node `k` to the next begins.
+    fn spring(&self, k: usize) -> usize {
+        if self.forwards { self.root + k } else { self.root - k - 1 }
+    }
+}
+
+impl Woven {
+    /// True if nothing of a yarn is left at a crossing that it isn't held by.
+    pub(super) fn is_dust(&self, family: Family, c: usize) -> bool {
+        let (stride, along) = (self.line(family).1, self.on_yarn(family, c).1);
+        self.kind[c] == Kind::Disconnected && !self.live(family, c) && !(along > 0 && self.live(family, c - stride))
+    }
+
+    /// What there is of a yarn beyond a place along it, up to a tip; nothing if another crossing holds it.
+    pub(super) fn tail(&self, family: Family, yarn: usize, root: usize, forwards: bool) -> Option<Tail> {
+        let count = self.line(family).0;
+        let mut tail = Tail { family, yarn, root, springs: 0, forwards };
+        loop {
+            let at = tail.node(tail.springs);
+            let end = if forwards { at + 1 == count } else { at == 0 };
+            if end || !self.live(family, self.crossing_of(family, yarn, tail.spring(tail.springs))) {
+                return Some(tail);
+            }
+            tail.springs += 1;
+            if self.kind[self.crossing_of(family, yarn, tail.node(tail.springs))] != Kind::Disconnected {
+                return None;
+            }
+        }
+    }
+
+    fn kill(&mut self, family: Family, c: usize) {
+        let springs = self.springs_mut(family);
+        (springs.stiffness[c], springs.tension[c], springs.pull[c]) = (0.0, 0.0, 0.0);
+        self.tables.ready = false;
+    }
+
+    /// The tip of a tail goes back, as long as its last spring is as short as can be and isn't the only one.
+    pub(super) fn recede(&mut self, mut tail: Tail) {
+        // What is that short to rounding.
+        let least = self.spec.packing * self.spec.spacing * (1.0 + 1e-3);
+        let mut changed = Vec::new();
+        while tail.springs > 1 {
+            let Tail { family, yarn, springs, .. } = tail;
+            let spring = |k: usize| self.crossing_of(family, yarn, tail.spring(k));
+            let (last, before) = (spring(springs - 1), spring(springs - 2));
+            let rest = self.springs(family).rest[last];
+            let [tip, next] =
+                [springs, springs - 1].map(|k| self.particle(family, self.crossing_of(family, yarn, tail.node(k))));
+            let id = before as u32 + if family == Family::Weft { self.kind.len() as u32 } else { 0 };
+            // A yarn that is bent around another one waits until it isn't.
+            if rest > least || self.would_pass(id, usize::from(tail.forwards), self.at.get(tip)) {
+                break;
+            }
+            for points in [&mut self.at, &mut self.v, &mut self.gone] {
+                points.set(next, points.get(tip));
+            }
+            self.v.set(tip, Vec3::ZERO);
+            self.springs_mut(family).rest[before] += rest;
+            self.kill(family, last);
+            changed.push(before);
+            tail.springs -= 1;
+        }
+        if !changed.is_empty() {
+            self.forget_pairs(tail.family, &changed);
+        }
+    }
+
+    /// A yarn has slipped out of a crossing: what sticks out there is drawn in.
+    pub(super) fn slip_out(&mut self, family: Family, from: usize) {
+        let (yarn, at) = self.on_yarn(family, from);
+        let tails = [false, true].map(|forwards| self.tail(family, yarn, at, forwards));
+        // An end on one side, and on the other what holds it.
+        let ([None, Some(beyond)] | [Some(beyond), None]) = tails else { return };
+        // Its length goes to the spring before.
+        let inner = self.crossing_of(family, yarn, if beyond.forwards { at - 1 } else { at });
+        for k in 0..beyond.springs {
+            let spring = self.crossing_of(family, yarn, beyond.spring(k));
+            self.springs_mut(family).rest[inner] += self.springs(family).rest[spring];
+            self.kill(family, spring);
+            let tip = self.particle(family, self.crossing_of(family, yarn, beyond.node(k + 1)));
+            self.v.set(tip, Vec3::ZERO);
+        }
+    }
+
+    /// Divides a tail into as many springs as it has spacings, as far as there is dust beyond its tip.
+    pub(super) fn divide(&mut self, tail: Tail) {
+        let Tail { family, yarn, root, springs, forwards } = tail;
+        let most = if forwards { self.line(family).0 - 1 - root } else { root };
+        let dust = |k: &usize| self.is_dust(family, self.crossing_of(family, yarn, tail.node(k + 1)));
+        let most = springs + (springs..most).take_while(dust).count();
+        let crossing = |woven: &Self, along: usize| woven.crossing_of(family, yarn, along);
+        let rest: f64 = (0..springs).map(|k| self.springs(family).rest[crossing(self, tail.spring(k))]).sum();
+        let many = ((rest / self.spec.spacing) as usize).clamp(springs, most.max(springs));
+        if many == springs {
+            return;
+        }
+        let stiffness = self.springs(family).stiffness[crossing(self, tail.spring(0))];
+        let particles: Vec<usize> = (0..=many).map(|k| self.particle(family, crossing(self, tail.node(k)))).collect();
+        let columns =
+            [&self.at, &self.v, &self.gone].map(|of| particles.iter().map(|&p| of.get(p)).collect::<Vec<_>>());
+        let mut far = vec![0.0; springs + 1];
+        for s in 0..springs {
+            far[s + 1] = far[s] + columns[0][s].distance(columns[0][s + 1]);
+        }
+        let mut s = 0;
+        for n in 1..=many {
+            let want = far[springs] * n as f64 / many as f64;
+            while s + 1 < springs && far[s + 1] < want {
+                s += 1;
+            }
+            let t = ((want - far[s]) * inverse_or_zero(far[s + 1] - far[s])).clamp(0.0, 1.0);
+            for (to, of) in [&mut self.at, &mut self.v, &mut self.gone].into_iter().zip(&columns) {
+                to.set(particles[n], of[s].lerp(of[s + 1], t));
+            }
+        }
+        let crossings: Vec<usize> = (0..many).map(|k| crossing(self, tail.spring(k))).collect();
+        let all = self.springs_mut(family);
+        for &c in &crossings {
+            (all.stiffness[c], all.rest[c], all.tension[c], all.pull[c]) = (stiffness, rest / many as f64, 0.0, 0.0);
+        }
+        self.forget_pairs(family, &crossings);
+        self.tables.ready = false;
+    }
+}
