@@ -1,6 +1,6 @@
 //! The same work on ripstop and on other engines, in one run.
 //!
-//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`, and the same with `ball` and `torn`; `yarns`; `toughness [--specimens slit,trouser] [--solvers implicit,xpbd] [--sizes 8,4,2]`
+//! `cargo run --release -p ripstop-bench -- hang [--sizes 50,100,200] [--threads 1,2] [-o DIR]`, and the same with `ball` and `torn [--ways xpbd,rapier]`; `yarns`; `toughness [--specimens slit,trouser] [--solvers implicit,xpbd] [--sizes 8,4,2]`
 //!
 //! Figures are to be read as ratios of rows of one run: machines differ, and so does one machine from hour to hour.
 
@@ -52,6 +52,9 @@ enum Work {
     },
     /// A heavy ball through such a sheet, which tears: cost of a frame, and how it comes apart.
     Torn {
+        /// Whose cloth is torn, and how.
+        #[arg(long, value_delimiter = ',', value_enum, default_values_t = [torn::Way::Implicit, torn::Way::Xpbd, torn::Way::XpbdThrough, torn::Way::Rapier])]
+        ways: Vec<torn::Way>,
         /// Nodes per side.
         #[arg(long, value_delimiter = ',', default_values_t = [50, 100], value_parser = clap::value_parser!(u32).range(3..=500))]
         sizes: Vec<u32>,
@@ -103,7 +106,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().work {
         Work::Hang { sizes, threads, output } => hang::run(&sizes, &threads, &output),
         Work::Ball { sizes, threads, output } => ball::run(&sizes, &threads, &output),
-        Work::Torn { sizes, threads, output } => torn::run(&sizes, &threads, &output),
+        Work::Torn { ways, sizes, threads, output } => torn::run(&ways, &sizes, &threads, &output),
         Work::Yarns { sizes, threads, all_yarn, output } => yarns::run(&sizes, &threads, all_yarn, &output),
         Work::Toughness { specimens, solvers, sizes, output } => toughness::run(&specimens, &solvers, &sizes, &output),
         Work::Plot { folder } => hang::draw(&folder),

@@ -3,6 +3,7 @@
 use crate::ball::{Ball, DENSITY, FRAMES, cloth, held, thrown};
 use crate::peer::Rapier;
 use anyhow::Context;
+use clap::ValueEnum;
 use ripstop::contact::ContactSettings;
 use ripstop::criterion::Toughness;
 use ripstop::fabric::{Strength, Toughness as Energies};
@@ -84,12 +85,31 @@ impl Watch for Stages {
     }
 }
 
-/// One of our ways.
-struct Way {
-    solver: &'static str,
-    implicit: bool,
-    /// Cloth meets itself.
-    on_itself: bool,
+/// One of our ways, or another engine's.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// Implicit steps; cloth meets itself.
+    Implicit,
+    /// XPBD; cloth meets itself.
+    Xpbd,
+    /// XPBD; cloth passes through itself, as rapier's does by default.
+    XpbdThrough,
+    /// rapier.
+    Rapier,
+}
+
+impl Way {
+    fn solver(self) -> &'static str {
+        match self {
+            Self::Implicit => "implicit, 4 steps, toughness",
+            Self::Xpbd | Self::XpbdThrough => "xpbd, 4 steps of 16 substeps, toughness",
+            Self::Rapier => "its defaults, tear strain 0.3",
+        }
+    }
+
+    fn on_itself(self) -> bool {
+        matches!(self, Self::Implicit | Self::Xpbd)
+    }
 }
 
 /// The ball moves by two and a half edges of the finer sheet in such a step.
@@ -98,14 +118,7 @@ const STEPS: usize = 4;
 /// So many that stress can be read for play without bringing forces into balance (ω²h² = 85 at 100²).
 const SUBSTEPS: u32 = 16;
 
-/// rapier's cloth passes through itself by default.
-const WAYS: [Way; 3] = [
-    Way { solver: "implicit, 4 steps, toughness", implicit: true, on_itself: true },
-    Way { solver: "xpbd, 4 steps of 16 substeps, toughness", implicit: false, on_itself: true },
-    Way { solver: "xpbd, 4 steps of 16 substeps, toughness", implicit: false, on_itself: false },
-];
-
-fn ours(side: usize, way: &Way) -> anyhow::Result<Simulation> {
+fn ours(side: usize, way: Way) -> anyhow::Result<Simulation> {
     let cloth = cloth(side)?;
     let fabric = Fabric {
         density: DENSITY,
@@ -122,10 +135,10 @@ fn ours(side: usize, way: &Way) -> anyhow::Result<Simulation> {
     let mut tearing = Tearing::new(toughness, Through::of(&cloth));
     tearing.policy = Policy::EndOfStep { rounds: 4 };
     tearing.coherence.smallest_piece = 1e-3;
-    let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself: way.on_itself };
+    let settings = ContactSettings { thickness: 1e-3, friction: 0.4, stiffness: 2000.0, on_itself: way.on_itself() };
     let xpbd = XpbdSettings { substeps: SUBSTEPS, balance: false, ..XpbdSettings::default() };
     let integrator: Box<dyn Integrator> =
-        if way.implicit { Box::<Implicit>::default() } else { Box::new(Xpbd::new(xpbd)) };
+        if way == Way::Implicit { Box::<Implicit>::default() } else { Box::new(Xpbd::new(xpbd)) };
     let (grip, bodies) = (held(&cloth), thrown(&BALL)?);
     let h = 1.0 / (60.0 * STEPS as f64);
     let simulation = Simulation::boxed(cloth, potentials, integrator, h).grip(grip).with_bodies(bodies);
@@ -143,7 +156,7 @@ fn shape(mesh: &Mesh) -> (usize, f64, f64) {
 }
 
 /// Runs all engines and writes table and rows.
-pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> {
+pub fn run(ways: &[Way], sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> {
     let mut rows: Vec<Row> = Vec::new();
     for (&side, &threads) in sizes.iter().flat_map(|side| threads.iter().map(move |threads| (side, threads))) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build().context("threads")?;
@@ -160,7 +173,7 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
             }
             (sum / count as f64, (worst, late), failed.map(|error| error.to_string()))
         };
-        for way in &WAYS {
+        for &way in ways.iter().filter(|way| **way != Way::Rapier) {
             let mut simulation = ours(side as usize, way)?;
             let mut stages = Stages { spent: Default::default(), now: None };
             let (ms_per_frame, (ms_worst, late), failed) = timed(&mut || {
@@ -173,8 +186,8 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
             let (pieces, confetti, flattest) = shape(&simulation.cloth().mesh);
             rows.push(Row {
                 engine: "ripstop",
-                solver: way.solver,
-                on_itself: way.on_itself,
+                solver: way.solver(),
+                on_itself: way.on_itself(),
                 nodes: side,
                 threads,
                 ms_per_frame,
@@ -189,6 +202,9 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
                 failed,
             });
         }
+        if !ways.contains(&Way::Rapier) {
+            continue;
+        }
         let (mut rapier, ball) =
             Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), Some(TEAR_STRAIN), false)?;
         let (ms_per_frame, (ms_worst, late), failed) = timed(&mut || {
@@ -197,8 +213,8 @@ pub fn run(sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> 
         });
         rows.push(Row {
             engine: "rapier 0.36",
-            solver: "its defaults, tear strain 0.3",
-            on_itself: false,
+            solver: Way::Rapier.solver(),
+            on_itself: Way::Rapier.on_itself(),
             nodes: side,
             threads,
             ms_per_frame,

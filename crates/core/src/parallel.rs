@@ -75,6 +75,15 @@ pub fn for_each_triple<A: Send, B: Send, C: Send>(
     }
 }
 
+/// What `work` makes of every `size` items, in their order.
+pub fn map<T: Sync, R: Send>(items: &[T], size: usize, work: impl Fn(&[T]) -> R + Sync + Send) -> Vec<R> {
+    if items.len() <= size || rayon::current_num_threads() == 1 {
+        items.chunks(size).map(work).collect()
+    } else {
+        items.par_chunks(size).map(work).collect()
+    }
+}
+
 /// In how many parts to divide `count` rows where the division changes no bit: some for each thread.
 pub fn part_count(count: usize) -> usize {
     match rayon::current_num_threads() {

@@ -28,7 +28,7 @@
 use super::tree::Tree;
 use crate::cloth::Cloth;
 use glam::{DVec2, Vec3A};
-use ripstop_mesh::Id;
+use ripstop_mesh::{CornerId, FaceId, Id, Mesh, NodeId};
 
 /// Triangles of two clusters, at most and at least: beyond that cloth is hardly ever flat, below it isn't worth asking.
 const SIZES: std::ops::RangeInclusive<usize> = 24..=4096;
@@ -96,55 +96,64 @@ pub struct Flat {
     stack: Vec<u32>,
 }
 
+/// Weights of two sides in the columns of F, and the smallest height [m].
+fn measured([a, b, c]: [DVec2; 3]) -> ([f32; 4], f32) {
+    let (p, q) = (b - a, c - a);
+    let area = p.perp_dot(q);
+    let longest = p.length().max(q.length()).max((c - b).length());
+    let known = area > 0.0 && area.is_finite();
+    let per = if known { 1.0 / area } else { 0.0 };
+    let inverse = [q.y * per, -p.y * per, -q.x * per, p.x * per].map(|x| x as f32);
+    (inverse, if known { (area / longest * (1.0 - 1e-6)) as f32 } else { 0.0 })
+}
+
+/// True if triangles wind around a node more than once: more than one of them has the first axis in it.
+fn winds_again(mesh: &Mesh, n: NodeId) -> bool {
+    let winds = |c: CornerId| {
+        let y = mesh.uv(c).y;
+        mesh.uv(c.next()).y <= y && mesh.uv(c.prev()).y > y
+    };
+    mesh.fan(n).filter(|&c| winds(c)).nth(1).is_some()
+}
+
 impl Flat {
-    /// Takes the material anew. Returns which triangles are others than before, or new.
+    /// Takes the material anew where it has changed. Returns which triangles are others than before, or new.
     pub fn link(&mut self, cloth: &Cloth) -> Vec<bool> {
         let mesh = &cloth.mesh;
-        let before = (std::mem::take(&mut self.uv), std::mem::take(&mut self.across), std::mem::take(&mut self.height));
-        self.uv.clear();
-        self.uv.extend(mesh.faces().map(|f| mesh.face_uv(f)));
-        self.across.clear();
-        self.across.extend(mesh.faces().map(|f| {
-            f.corners().map(|c| match mesh.twin(c) {
+        let count = mesh.face_count();
+        let known = self.uv.len().min(count);
+        self.uv.resize(count, [DVec2::ZERO; 3]);
+        self.across.resize(count, [NONE; 3]);
+        self.inverse.resize(count, [0.0; 4]);
+        self.height.resize(count, 0.0);
+        let mut changed = vec![false; count];
+        for f in mesh.faces() {
+            let (k, uv) = (f.index(), mesh.face_uv(f));
+            let across = f.corners().map(|c| match mesh.twin(c) {
                 Some(twin) if mesh.uv(twin) == mesh.uv(c.next()) && mesh.uv(twin.next()) == mesh.uv(c) => twin.face().0,
                 _ => NONE,
-            })
-        }));
-        self.inverse.clear();
-        self.height.clear();
-        for &[a, b, c] in &self.uv {
-            let (p, q) = (b - a, c - a);
-            let area = p.perp_dot(q);
-            let longest = p.length().max(q.length()).max((c - b).length());
-            let known = area > 0.0 && area.is_finite();
-            let per = if known { 1.0 / area } else { 0.0 };
-            self.inverse.push([q.y * per, -p.y * per, -q.x * per, p.x * per].map(|x| x as f32));
-            self.height.push(if known { (area / longest * (1.0 - 1e-6)) as f32 } else { 0.0 });
+            });
+            changed[k] = k >= known || uv != self.uv[k] || across != self.across[k];
+            (self.uv[k], self.across[k]) = (uv, across);
         }
-        // A node that triangles wind around more than once: more than one of them has the first axis in it.
-        let mut turns = vec![0u8; mesh.node_count()];
-        for f in mesh.faces() {
-            let uv = mesh.face_uv(f);
-            for (k, n) in mesh.face_nodes(f).into_iter().enumerate() {
-                let winds = uv[(k + 1) % 3].y <= uv[k].y && uv[(k + 2) % 3].y > uv[k].y;
-                turns[n.index()] = turns[n.index()].saturating_add(u8::from(winds));
-            }
-        }
-        for (f, height) in mesh.faces().zip(&mut self.height) {
-            if mesh.face_nodes(f).into_iter().any(|n| turns[n.index()] > 1) {
-                *height = 0.0;
-            }
+        // How triangles wind around a node depends on all of them.
+        let others: Vec<FaceId> = mesh.faces().filter(|f| changed[f.index()]).collect();
+        let nodes = others.iter().flat_map(|&f| mesh.face_nodes(f));
+        let mut around: Vec<FaceId> = nodes.flat_map(|n| mesh.fan(n)).map(|c| c.face()).collect();
+        around.sort_unstable();
+        around.dedup();
+        for f in around {
+            let k = f.index();
+            let (inverse, height) = measured(self.uv[k]);
+            let wound = mesh.face_nodes(f).into_iter().any(|n| winds_again(mesh, n));
+            let height = if wound { 0.0 } else { height };
+            changed[k] |= height.to_bits() != self.height[k].to_bits();
+            (self.inverse[k], self.height[k]) = (inverse, height);
         }
         self.seen.clear();
-        self.seen.resize(self.uv.len(), 0);
+        self.seen.resize(count, 0);
         self.stamp = 0;
-        let (uv, across, height) = before;
-        let same = |f: usize| {
-            uv.get(f) == Some(&self.uv[f])
-                && across[f] == self.across[f]
-                && height[f].to_bits() == self.height[f].to_bits()
-        };
-        (0..self.uv.len()).map(|f| !same(f)).collect()
+        changed
     }
 
     /// Forgets what it knows of lines through triangles that have changed: those of the cloth by their own number, and of each cluster whether it has one of them. Where a line has left the cloth it still does.
@@ -287,6 +296,35 @@ mod tests {
     use ripstop_mesh::{ChangeLog, Vec2, generate};
 
     const SIDE: usize = 33;
+
+    #[test]
+    fn what_follows_edits_is_what_is_taken_anew() {
+        let mesh = generate::irregular(Vec2::ONE, 0.08, 3).unwrap();
+        let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
+        let mut kept = Flat::default();
+        kept.link(&cloth);
+        for round in 0..8 {
+            let mut log = ChangeLog::new();
+            for e in cloth.mesh.edges().skip(7 * round).step_by(41) {
+                cloth.mesh.open_edge(e, &mut log);
+            }
+            cloth.mesh.split_edge(ripstop_mesh::EdgeId(3 + 50 * round as u32), 0.3, &mut log);
+            cloth.follow(&log);
+            let before = (kept.uv.clone(), kept.across.clone(), kept.height.clone());
+            let changed = kept.link(&cloth);
+            let mut new = Flat::default();
+            new.link(&cloth);
+            assert_eq!((&kept.uv, &kept.across), (&new.uv, &new.across), "round {round}");
+            assert_eq!((&kept.inverse, &kept.height), (&new.inverse, &new.height), "round {round}");
+            for (f, &changed) in changed.iter().enumerate() {
+                let same = before.0.get(f) == Some(&new.uv[f])
+                    && before.1[f] == new.across[f]
+                    && before.2[f].to_bits() == new.height[f].to_bits();
+                assert_eq!(changed, !same, "round {round}, triangle {f}");
+            }
+            assert!(changed.contains(&true) && changed.contains(&false));
+        }
+    }
 
     /// A sheet of 1 m with a tree over it, at places given by material coordinates.
     struct Sheet {

@@ -36,7 +36,7 @@ pub struct View<'a> {
     /// Round of measuring and tearing at the end of a step, from zero.
     pub round: u32,
     /// True if a request would be met: its node has rested, the mesh can open there, and no piece comes off that is too small.
-    pub opens: &'a dyn Fn(&Part) -> bool,
+    pub opens: &'a (dyn Fn(&Part) -> bool + Sync),
 }
 
 impl View<'_> {

@@ -45,13 +45,14 @@
 //! `docs/toughness.md`. Limits: bending and inertia are left out of J; needs a model with stress in faces.
 
 use super::{Criterion, Strengths, View, star};
-use crate::cloth::Cloth;
+use crate::cloth::{Cloth, Touched};
 use crate::fabric::{Fabric, Strength, StrongYarns, Toughness as Energies};
 use crate::math::{Sym2, Vec2, Vec3, atan2, inverse_or_zero, sin_cos};
+use crate::parallel;
 use crate::potential::{Bond, Forces};
 use crate::tear::{Part, Request, heading};
-use ripstop_mesh::{CornerId, FaceId, Mesh, NodeId, barycentric};
-use std::collections::HashMap;
+use ripstop_mesh::{Column, CornerId, FaceId, Mesh, NodeId, barycentric};
+use std::collections::{HashMap, HashSet};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -68,6 +69,17 @@ pub struct Toughness {
     pub broad: f64,
     /// Mean edge at the start, or what edges are made finer to [m].
     edge: f64,
+    /// Tips that were looked at in this step, as long as all around them is as it was.
+    known: HashMap<NodeId, Known, BuildHasherDefault<Numbered>>,
+}
+
+/// What is known of a tip.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Where it was [m].
+    place: Vec3,
+    /// ω by energy without Z, ω by load, and the direction.
+    alone: ([f64; 2], Vec2),
 }
 
 /// ϱ in mean edges.
@@ -76,8 +88,12 @@ const RADIUS: f64 = 4.0;
 const SHADOW: f64 = 1.2;
 /// Load over strength from which a tear starts in every round, also while tips go on elsewhere: a hand that moves by more than an edge in a step overtakes them.
 const OVERLOAD: f64 = 3.0;
+/// How much more the stretch across a line may be than that of the longest edge.
+const NEARLY: f64 = 1.5;
 /// How far tips reach beside them at most, over ahead of them.
 const BROADEST: f64 = 8.0;
+/// Nodes that are looked at one after the other, with what is known of their neighbours.
+const STARTS: usize = 256;
 /// Directions that a start tries besides those of the yarns.
 const TRIES: usize = 8;
 
@@ -90,7 +106,14 @@ impl Toughness {
         let strength = fabric.strength.ok_or("strength")?;
         let energies = fabric.toughness.ok_or("toughness")?;
         let (length, broad) = length_of(fabric, strength, energies);
-        Ok(Self { strengths: strength.by_tear(), energies, length, broad, edge: cloth.mean_edge() })
+        Ok(Self {
+            strengths: strength.by_tear(),
+            energies,
+            length,
+            broad,
+            edge: cloth.mean_edge(),
+            known: HashMap::default(),
+        })
     }
 
     /// The same for cloth whose edges are as long as this where it tears [m].
@@ -128,6 +151,15 @@ impl Toughness {
 
     /// ω of a tip by energy and by load, and the direction in which it goes on.
     fn tip(&self, view: View<'_>, n: NodeId) -> Option<([f64; 2], Vec2)> {
+        self.tip_alone(view, n).map(|alone| self.with_zone(view, n, alone))
+    }
+
+    fn with_zone(&self, view: View<'_>, n: NodeId, ([ratio, load], d): ([f64; 2], Vec2)) -> ([f64; 2], Vec2) {
+        ([ratio + self.zone(view.cloth, n, self.price(view, n, d)), load], d)
+    }
+
+    /// The same without what its bonds take, Z.
+    fn tip_alone(&self, view: View<'_>, n: NodeId) -> Option<([f64; 2], Vec2)> {
         let heading = heading(&view.cloth.mesh, n)?;
         let release = self.release(view, n);
         let mut best: Option<(f64, Vec2)> = None;
@@ -139,13 +171,23 @@ impl Toughness {
             }
         }
         let (ratio, d) = best?;
-        let zone = self.zone(view.cloth, n, self.price(view, n, d));
-        Some(([ratio + zone, self.by_load(view, n, d)], d))
+        Some(([ratio, self.by_load(view, n, d)], d))
     }
 
-    /// ω of a tip that goes on in this round, and its direction.
+    /// Looks at the tips around which something has changed since the last round, or at all of them.
+    fn look_at(&mut self, view: View<'_>, tips: &[NodeId]) {
+        let place = |n: NodeId| view.cloth.x[n];
+        // Rounds in which nothing moves follow each other.
+        self.known.retain(|&n, known| view.round > 0 && known.place == place(n));
+        let new: Vec<NodeId> = tips.iter().copied().filter(|n| !self.known.contains_key(n)).collect();
+        let found = parallel::map(&new, 1, |tips| tips.first().and_then(|&n| self.tip_alone(view, n)));
+        let known = |(n, alone): (NodeId, Option<_>)| Some((n, Known { place: place(n), alone: alone? }));
+        self.known.extend(new.into_iter().zip(found).filter_map(known));
+    }
+
+    /// ω of a tip that goes on in this round, and its direction; of one that was [looked at](Self::look_at).
     fn goes_on(&self, view: View<'_>, n: NodeId) -> Option<(f64, Vec2)> {
-        let ([energy, load], d) = self.tip(view, n)?;
+        let ([energy, load], d) = self.with_zone(view, n, self.known.get(&n)?.alone);
         // As long as the bond behind it only takes up its load, the energy that the last edge cost is still to come.
         let paid = if holds_fast(view.cloth, n) { view.round.max(1) } else { view.round };
         (energy > f64::from(paid + 1) || load > 1.0).then(|| (energy.max(load), d))
@@ -246,6 +288,10 @@ impl Toughness {
     ) -> Option<(f64, Vec2)> {
         let mut best: Option<(f64, Vec2)> = None;
         let (stress, metric) = smooth.at(n);
+        let most = stress.largest().0 * metric.largest().0.max(0.0).sqrt();
+        if most < least * self.strengths.least() * view.resistance.least() {
+            return None;
+        }
         for &(d, strength) in tried {
             let required = strength * view.resist(n, d.perp());
             if load(stress, metric, d.perp()) < least * required {
@@ -290,11 +336,17 @@ impl Toughness {
         let longest = 1.0 + view.fields.largest_edge_strain.max(0.0);
         let enough = least * self.strengths.least() * view.resistance.least() / longest;
         let mesh = &view.cloth.mesh;
-        let hot = mesh.faces().filter(|&f| view.fields.face_stress[f].largest().0 >= enough);
-        let mut nodes: Vec<NodeId> = hot.flat_map(|f| mesh.face_nodes(f)).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+        let mut beside = Column::filled(mesh.node_count(), false);
+        for f in mesh.faces().filter(|&f| view.fields.face_stress[f].largest().0 >= enough) {
+            mesh.face_nodes(f).into_iter().for_each(|n| beside[n] = true);
+        }
+        // Single faces tremble, and hardly any edge is as long as the longest; a node has the mean of its faces, and their edges.
+        let mean = |n: NodeId| mean_over_fan(view.cloth, n, |face| view.fields.face_stress[face]).largest().0;
+        let strain = |c: CornerId| view.fields.edge_strain[mesh.edge(c)];
+        let edges = |n: NodeId| mesh.fan(n).flat_map(|c| [c, c.next(), c.prev()]);
+        let longest_at = |n: NodeId| 1.0 + edges(n).map(strain).fold(0.0, f64::max);
+        let loaded = |n: NodeId| NEARLY * mean(n) * longest_at(n) >= enough * longest;
+        mesh.nodes().filter(|&n| beside[n] && loaded(n)).collect()
     }
 }
 
@@ -436,7 +488,7 @@ fn goes_on(mesh: &Mesh, c: CornerId, twin: CornerId) -> bool {
 pub(crate) fn faces_within(mesh: &Mesh, n: NodeId, radius: f64) -> Vec<FaceId> {
     let at = mesh.node_uv(n);
     let mut found: Vec<FaceId> = mesh.fan(n).map(|c| c.face()).collect();
-    let mut known: std::collections::HashSet<FaceId> = found.iter().copied().collect();
+    let mut known: HashSet<FaceId, BuildHasherDefault<Numbered>> = found.iter().copied().collect();
     let mut next = 0;
     while next < found.len() {
         for c in found[next].corners() {
@@ -484,14 +536,8 @@ impl<'a> Smooth<'a> {
     fn at(&mut self, n: NodeId) -> (Sym2, Sym2) {
         let View { cloth, fields, .. } = self.view;
         *self.known.entry(n).or_insert_with(|| {
-            let (mut stress, mut square, mut area) = (Sym2::default(), Sym2::default(), 0.0);
-            for c in cloth.mesh.fan(n) {
-                let share = cloth.mesh.face_area(c.face()).abs();
-                stress = stress + scaled(fields.face_stress[c.face()], share);
-                square = square + scaled(metric(cloth, c.face()), share);
-                area += share;
-            }
-            (scaled(stress, 1.0 / area), scaled(square, 1.0 / area))
+            let stress = mean_over_fan(cloth, n, |face| fields.face_stress[face]);
+            (stress, mean_over_fan(cloth, n, |face| metric(cloth, face)))
         })
     }
 
@@ -515,6 +561,17 @@ impl<'a> Smooth<'a> {
         }
         (sum, count)
     }
+}
+
+/// The mean of something over the faces of a node, by their area.
+fn mean_over_fan(cloth: &Cloth, n: NodeId, of: impl Fn(FaceId) -> Sym2) -> Sym2 {
+    let (mut sum, mut area) = (Sym2::default(), 0.0);
+    for c in cloth.mesh.fan(n) {
+        let share = cloth.mesh.face_area(c.face()).abs();
+        sum = sum + scaled(of(c.face()), share);
+        area += share;
+    }
+    scaled(sum, 1.0 / area)
 }
 
 fn scaled(t: Sym2, by: f64) -> Sym2 {
@@ -560,26 +617,29 @@ impl Criterion for Toughness {
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>) {
         let cloth = view.cloth;
         let mut living = Vec::new();
-        for tip in cloth.tips.iter().filter(|tip| view.can_part(tip.node)) {
-            let part = self.goes_on(view, tip.node).map(|(ratio, d)| Part { node: tip.node, pull: d.perp(), ratio });
+        let tips: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).filter(|&n| view.can_part(n)).collect();
+        self.look_at(view, &tips);
+        for node in tips {
+            let part = self.goes_on(view, node).map(|(ratio, d)| Part { node, pull: d.perp(), ratio });
             if part.is_none_or(|part| (view.opens)(&part)) {
-                living.push(tip.node);
+                living.push(node);
                 requests.extend(part.map(Request::Part));
             }
         }
         let first = view.round == 0 && requests.is_empty();
         let least = if first { 1.0 } else { OVERLOAD };
-        let mut smooth = Smooth::new(view);
-        let mut found: Vec<Part> = Vec::new();
         let heading = |&tip: &NodeId| heading(&cloth.mesh, tip).map(|ahead| (cloth.mesh.node_uv(tip), ahead));
         let (living, tried): (Vec<_>, _) = (living.iter().filter_map(heading).collect(), self.tried());
-        for n in self.hot(view, least) {
-            if cloth.weak[n] || !view.can_part(n) || self.in_shadow(cloth, &living, n) {
-                continue;
-            }
-            let best = self.start(view, &mut smooth, &tried, n, least).filter(|(ratio, _)| *ratio > least);
-            found.extend(best.map(|(ratio, d)| Part { node: n, pull: d.perp(), ratio }));
-        }
+        let starts = parallel::map(&self.hot(view, least), STARTS, |nodes| {
+            let mut smooth = Smooth::new(view);
+            let may = |n: NodeId| !cloth.weak[n] && view.can_part(n) && !self.in_shadow(cloth, &living, n);
+            let start = |&n: &NodeId| {
+                let (ratio, d) = self.start(view, &mut smooth, &tried, n, least).filter(|(ratio, _)| *ratio > least)?;
+                Some(Part { node: n, pull: d.perp(), ratio })
+            };
+            nodes.iter().filter(|&&n| may(n)).filter_map(start).collect::<Vec<Part>>()
+        });
+        let mut found = starts.concat();
         // The first of equals is that with the smallest number.
         found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
         requests.extend(found.into_iter().find(|part| (view.opens)(part)).map(Request::Part));
@@ -591,6 +651,14 @@ impl Criterion for Toughness {
 
     fn bonds(&self) -> bool {
         true
+    }
+
+    fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
+        // As far as stress is looked at from a tip, and beyond another tip with which it shares that.
+        let reach = 2.0 * (RADIUS * self.edge).max(self.length) + 2.0 * self.edge;
+        let places: Vec<Vec2> = touched.nodes.iter().map(|&n| cloth.mesh.node_uv(n)).collect();
+        let near = |n: NodeId| places.iter().any(|place| place.distance(cloth.mesh.node_uv(n)) < reach);
+        self.known.retain(|&n, _| !near(n));
     }
 
     fn ratio(&self, view: View<'_>, request: &Request) -> f64 {

@@ -33,7 +33,7 @@ use smallvec::SmallVec;
 type Edges = SmallVec<[EdgeId; 4]>;
 
 /// A way to open the mesh.
-pub trait Opening: Send {
+pub trait Opening: Send + Sync {
     /// Name in scenes.
     fn name(&self) -> &'static str;
 

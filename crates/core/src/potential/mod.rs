@@ -92,6 +92,11 @@ pub trait Potential: Send + Sync {
     /// [looked up](Self::place), right of the diagonal: stiffness [N/m], made positive semi-definite, and damping [N·s/m].
     fn add_stiffness(&self, _x: &[Vec3], _per_x: f64, _per_v: f64, _rows: &mut Rows) {}
 
+    /// Changes whenever a row does.
+    fn version(&self) -> u64 {
+        0
+    }
+
     /// Calls `visit` with the number and the nodes of every row.
     fn visit_rows(&self, _visit: &mut dyn FnMut(u32, &[usize])) {}
 

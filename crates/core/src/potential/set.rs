@@ -142,6 +142,8 @@ pub struct ElementSet<const N: usize, const R: usize, E: Element<N, R>> {
     places: Vec<Pairs<N>>,
     /// Nodes whose elements have changed since those places were looked up.
     changed: Vec<u32>,
+    /// How often rows have changed.
+    version: u64,
 }
 
 /// A number for each pair of nodes of each row of a block.
@@ -179,8 +181,14 @@ impl<const N: usize, const R: usize> Block<N, R> {
 impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
     /// The elements that `cloth` has.
     pub fn new(element: E, cloth: &Cloth) -> Self {
-        let mut set =
-            Self { element, blocks: Vec::new(), gather: Lists::default(), places: Vec::new(), changed: Vec::new() };
+        let mut set = Self {
+            element,
+            blocks: Vec::new(),
+            gather: Lists::default(),
+            places: Vec::new(),
+            changed: Vec::new(),
+            version: 0,
+        };
         set.update((0..E::Key::count(&cloth.mesh)).map(E::Key::new), cloth);
         set.link(cloth.x.len());
         set
@@ -301,6 +309,45 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Work for Kernel<'_, N, R,
                 let force = self.element.force(&rest, &x, &v);
                 for k in 0..N {
                     put(&mut slots[k], lane, force[k]);
+                }
+            }
+        }
+    }
+}
+
+/// The stress of the rows of some blocks, which are faces.
+struct StressKernel<'a, const N: usize, const R: usize, E> {
+    element: &'a E,
+    blocks: &'a [Block<N, R>],
+    x: &'a [Vec3],
+    stress: &'a mut [Sym2],
+}
+
+impl<const N: usize, const R: usize, E: Element<N, R>> Work for StressKernel<'_, N, R, E> {
+    #[inline(always)]
+    fn run(self) {
+        let mut x_lanes: Vectors<N> = [[[0.0; LANES]; 3]; N];
+        let mut out = [[0.0; LANES]; 3];
+        for (block, stress) in self.blocks.iter().zip(self.stress.chunks_mut(LANES)) {
+            for k in 0..N {
+                for lane in 0..LANES {
+                    put(&mut x_lanes[k], lane, self.x[block.nodes[k][lane] as usize]);
+                }
+            }
+            for lane in 0..LANES {
+                let (mut rest, mut x) = ([0.0; R], [Vec3::ZERO; N]);
+                for r in 0..R {
+                    rest[r] = block.rest[r][lane];
+                }
+                for k in 0..N {
+                    x[k] = get(&x_lanes[k], lane);
+                }
+                let Sym2 { xx, xy, yy } = self.element.stress(&rest, &x);
+                (out[0][lane], out[1][lane], out[2][lane]) = (xx, xy, yy);
+            }
+            for (lane, stress) in stress.iter_mut().enumerate() {
+                if block.live & (1 << lane) != 0 {
+                    *stress = *stress + Sym2 { xx: out[0][lane], xy: out[1][lane], yy: out[2][lane] };
                 }
             }
         }
@@ -460,11 +507,10 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         if !E::STRESSED {
             return;
         }
-        parallel::for_each(stress, |row, stress| {
-            if let Some((nodes, rest)) = self.blocks[row / LANES].row(row % LANES) {
-                let at: [Vec3; N] = std::array::from_fn(|k| x[nodes[k]]);
-                *stress = *stress + self.element.stress(&rest, &at);
-            }
+        parallel::for_each_chunk(stress, parallel::CHUNK, |first, stress| {
+            const { assert!(parallel::CHUNK.is_multiple_of(LANES)) };
+            let blocks = &self.blocks[first / LANES..];
+            lanes::run(StressKernel { element: &self.element, blocks, x, stress });
         });
     }
 
@@ -510,6 +556,7 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
 
     fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
         let keys = E::Key::touched(touched);
+        self.version += u64::from(!keys.is_empty());
         if touched.topology && 4 * keys.len() < E::Key::count(&cloth.mesh) {
             return self.relink(keys, cloth);
         }
@@ -606,6 +653,10 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
                 }
             }
         }
+    }
+
+    fn version(&self) -> u64 {
+        self.version
     }
 
     fn visit_rows(&self, visit: &mut dyn FnMut(u32, &[usize])) {

@@ -28,6 +28,7 @@ use ripstop_mesh::{Change, ChangeLog, Column, EdgeId, FaceId, Id, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Where and how cloth is pulled apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -262,11 +263,19 @@ impl Tearing {
             return;
         }
         let Self { criterion, opening, resistance, coherence, fields, requests, round, .. } = self;
+        // Criteria ask before they answer, and trying on a copy of the cloth is dear.
+        let asked: Mutex<Vec<(Part, bool)>> = Mutex::default();
         let opens = |part: &Part| {
+            let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, opens)) = asked.iter().find(|(known, _)| known == part) {
+                return *opens;
+            }
             let sewn = !resistance.seam_at(part.node, part.pull).is_empty();
-            coherence.rested(cloth, part.node, time)
+            let opens = coherence.rested(cloth, part.node, time)
                 && (sewn || (!resistance.is_whole(part.node) && opening.can_open(cloth, part)))
-                && (sewn || !coherence.crumbles(cloth, part, &**opening))
+                && (sewn || !coherence.crumbles(cloth, part, &**opening));
+            asked.push((*part, opens));
+            opens
         };
         let view = View { cloth, fields, resistance, forces, round: *round, opens: &opens };
         criterion.find(view, requests);

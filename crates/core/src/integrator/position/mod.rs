@@ -22,7 +22,7 @@ mod xpbd;
 pub use pbd::{Pbd, PbdSettings};
 pub use xpbd::{Xpbd, XpbdSettings};
 
-use crate::cloth::{Cloth, Touched};
+use crate::cloth::Cloth;
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
 use crate::parallel;
@@ -149,13 +149,8 @@ struct General {
 }
 
 impl General {
-    fn new(potential: &dyn Potential, node_count: usize) -> Self {
-        let (mut rows, mut nodes, mut each) = (Vec::new(), Vec::new(), 1);
-        potential.visit_rows(&mut |row, of| {
-            rows.push(row);
-            nodes.extend(of.iter().map(|&n| n as u32));
-            each = of.len();
-        });
+    /// The `rows` of a potential, of which `nodes` has `each` one after the other.
+    fn new(potential: &dyn Potential, rows: &[u32], (each, nodes): (usize, &[u32]), node_count: usize) -> Self {
         let mut some = Vec::new();
         let add = |batch: &mut Batch, _, colour, group: &[u32]| {
             some.clear();
@@ -164,7 +159,7 @@ impl General {
             some.chunks(if colour == domain::CROWDED { 1 } else { rows.len() })
                 .for_each(|rows| potential.copy_rows(rows, batch));
         };
-        Self { parts: domain::divide(node_count, each, &nodes, add) }
+        Self { parts: domain::divide(node_count, each, nodes, add) }
     }
 
     fn forget(&mut self) {
@@ -205,43 +200,64 @@ enum Table {
 #[derive(Default)]
 struct Tables {
     tables: Vec<Table>,
-    /// Highest angular frequency of each, squared, as a mean over the cloth [1/s²].
-    pace: Vec<f64>,
+    /// Which version of each potential its table is of.
+    versions: Vec<Option<u64>>,
+    /// Highest angular frequency of each, squared, in the middle of all nodes and of those that it acts on [1/s²].
+    paces: Vec<[f64; 2]>,
     /// Substeps that each projection of each stands for.
     every: Vec<u32>,
     node_count: usize,
-    stale: bool,
+}
+
+/// Highest angular frequency of a potential, squared: in the middle of all nodes, and of those that it acts on [1/s²]. In the middle, since bonds are few, and single ones are stiffer than anything else.
+fn paces(potential: &dyn Potential, cloth: &Cloth) -> [f64; 2] {
+    if !potential.is_stiff() {
+        return [0.0; 2];
+    }
+    let (mut stiffness, mut damping) = (vec![0.0; cloth.x.len()], vec![0.0; cloth.x.len()]);
+    potential.add_bounds(cloth, &mut stiffness, &mut damping);
+    let mut paces: Vec<f64> = stiffness.iter().zip(&*cloth.mass).map(|(k, m)| k / m).collect();
+    let of_all = middle(&mut paces);
+    paces.retain(|&pace| pace > 0.0);
+    [of_all, middle(&mut paces)]
+}
+
+/// The number in the middle of some; zero if there is none.
+fn middle(all: &mut [f64]) -> f64 {
+    match all.len() / 2 {
+        _ if all.is_empty() => 0.0,
+        at => *all.select_nth_unstable_by(at, f64::total_cmp).1,
+    }
 }
 
 impl Tables {
     /// Follows changes of the cloth; true if there were any.
     fn link(&mut self, cloth: &Cloth, forces: &Forces) -> bool {
-        let count = cloth.x.len();
-        if !self.stale && self.node_count == count && self.tables.len() == forces.potentials.len() {
-            return false;
+        let (count, before) = (cloth.x.len(), self.node_count);
+        let version_of = |k: usize| Some(forces.potentials[k].version());
+        let all = forces.potentials.len();
+        if self.tables.len() != all || domain::padded(count) != domain::padded(before) {
+            self.tables = (0..all).map(|_| Table::Load).collect();
+            self.versions = vec![None; all];
+            self.paces = vec![[0.0; 2]; all];
         }
-        self.tables = forces.potentials.iter().map(|potential| Table::new(&**potential, count)).collect();
-        let mass: f64 = cloth.mass.iter().sum();
-        let (mut stiffness, mut damping) = (vec![0.0; count], vec![0.0; count]);
-        self.pace.clear();
-        for potential in &forces.potentials {
-            stiffness.fill(0.0);
-            potential.add_bounds(cloth, &mut stiffness, &mut damping);
-            self.pace.push(stiffness.iter().sum::<f64>() / mass);
+        let stale: Vec<usize> = (0..all).filter(|&k| self.versions[k] != version_of(k)).collect();
+        let made =
+            parallel::map(&stale, 1, |some| some.iter().map(|&k| Table::new(&*forces.potentials[k], count)).next());
+        for (&k, table) in stale.iter().zip(made) {
+            self.tables[k] = table.unwrap_or(Table::Load);
+            self.versions[k] = version_of(k);
+            self.paces[k] = paces(&*forces.potentials[k], cloth);
         }
-        (self.node_count, self.stale) = (count, false);
-        true
-    }
-
-    fn follow(&mut self, _touched: &Touched) {
-        self.stale = true;
+        self.node_count = count;
+        !stale.is_empty() || count != before
     }
 
     /// Begins a step of so many substeps of `h` [s]. What is softer than the stiffest has slower waves, and is projected as much less often: so many times for each of them.
     fn begin(&mut self, cloth: &Cloth, h: f64, substeps: u32) {
-        let stiffest = self.pace.iter().copied().fold(0.0, f64::max);
         self.every.clear();
-        for (table, &pace) in self.tables.iter_mut().zip(&self.pace) {
+        let stiffest = self.paces.iter().map(|paces| paces[0]).fold(0.0, f64::max);
+        for (table, &[_, pace]) in self.tables.iter_mut().zip(&self.paces) {
             let slower = if pace > 0.0 { (stiffest / pace).sqrt() } else { 1.0 };
             let every = (1..=substeps)
                 .rev()
@@ -301,26 +317,93 @@ impl Table {
         if !potential.is_stiff() {
             return Self::Load;
         }
-        let (mut springs, mut triangles, mut elasticity, mut others) = (Vec::new(), Vec::new(), None, false);
-        potential.visit_rows(&mut |row, nodes| match (potential.spring(row), nodes.len()) {
-            (Some(spring), _) => springs.push(spring),
-            (None, 3) if !others => match potential.triangle(row) {
-                Some((triangle, of)) => {
-                    triangles.push(triangle);
+        let (mut springs, mut triangles, mut elasticity) = (Vec::new(), Vec::new(), None);
+        let (mut rows, mut nodes, mut each) = (Vec::new(), Vec::new(), 1);
+        potential.visit_rows(&mut |row, of| {
+            rows.push(row);
+            nodes.extend(of.iter().map(|&n| n as u32));
+            each = of.len();
+            match each {
+                2 => springs.extend(potential.spring(row)),
+                3 => triangles.extend(potential.triangle(row).map(|(triangle, of)| {
                     elasticity = Some(of);
-                }
-                None => others = true,
-            },
-            _ => others = true,
+                    triangle
+                })),
+                _ => {}
+            }
         });
-        if let Some(elasticity) = elasticity.filter(|_| !others) {
+        if let Some(elasticity) = elasticity.filter(|_| triangles.len() == rows.len()) {
             return Self::Triangles(Triangles::new(&triangles, elasticity, potential.lag(), node_count));
         }
-        if others {
-            return Self::General(General::new(potential, node_count));
+        if springs.len() < rows.len() {
+            return Self::General(General::new(potential, &rows, (each, &nodes), node_count));
         }
         let mut springs = Springs::new(&springs, node_count);
         springs.lag = potential.lag();
         Self::Springs(springs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::{Placement, Touched};
+    use crate::fabric::Fabric;
+    use crate::integrator::{Integrator, Motion};
+    use crate::model;
+    use crate::potential::{Bond, Elasticity, ElementSet, Hold};
+    use ripstop_mesh::{NodeId, Vec2, generate};
+
+    /// A membrane, some of whose nodes are held together by bonds as stiff as `force` [N] over a fiftieth of their length.
+    fn bonded(force: f64) -> (Cloth, Forces) {
+        let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [31, 31]).unwrap(), 0.2, Placement::default());
+        for n in 0..8 {
+            cloth.bonds.add(Bond::new(NodeId(100 * n + 1), NodeId(100 * n), force, (1.0, 0.03)));
+        }
+        let fabric = Fabric { density: 0.2, bend: 1e-5, ..Fabric::SOFT };
+        let elasticity = Elasticity { weft: 2000.0, across: 40.0, warp: 2000.0, shear: 60.0 };
+        let mut potentials = model::membrane(&fabric, elasticity, &cloth);
+        potentials.push(Box::new(ElementSet::new(Hold, &cloth)));
+        (cloth, Forces::new(potentials))
+    }
+
+    #[test]
+    fn a_few_stiff_bonds_leave_the_cloth_its_pace() {
+        // Softer than the membrane, stiffer, and far stiffer.
+        for force in [0.01, 20.0, 300.0] {
+            let (cloth, forces) = bonded(force);
+            let mut tables = Tables::default();
+            tables.link(&cloth, &forces);
+            tables.begin(&cloth, 1e-4, 16);
+            let every = |name: &str| {
+                let at = forces.potentials.iter().position(|potential| potential.name() == name);
+                at.map(|at| tables.every[at])
+            };
+            assert_eq!(every("membrane"), Some(1), "{force} N");
+            assert!(every("bend") > Some(1), "{force} N");
+            assert_eq!(every("bonds") > Some(1), force < 1.0, "{force} N");
+        }
+    }
+
+    #[test]
+    fn what_wears_is_followed() {
+        let (mut cloth, mut forces) = bonded(2.0);
+        let settings = XpbdSettings { substeps: 4, ..XpbdSettings::default() };
+        let mut old = Xpbd::new(settings);
+        for round in 0..4 {
+            let mut copy = cloth.clone();
+            old.advance(Motion::new(&mut cloth, &mut forces), 1e-3);
+            Xpbd::new(settings).advance(Motion::new(&mut copy, &mut forces), 1e-3);
+            assert_eq!(cloth.x, copy.x, "round {round}");
+            // Bonds hold nodes an edge apart or more, so new ones wear.
+            let (nodes, topology) = cloth.wear_bonds();
+            assert!(!nodes.is_empty(), "round {round}");
+            forces.follow(&cloth, &Touched { nodes, topology, ..Touched::default() });
+            // Another bond, and cloth that moves.
+            let (node, from) = (NodeId(500 + 2 * round), NodeId(400 + 3 * round));
+            cloth.bonds.add(Bond::new(node, from, 3.0, (1.0, 0.5)));
+            forces.follow(&cloth, &Touched { nodes: vec![node], topology: true, ..Touched::default() });
+            cloth.v[NodeId(37)].z += 1.0;
+        }
     }
 }

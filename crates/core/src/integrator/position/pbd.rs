@@ -24,7 +24,7 @@
 //! Steps of a frame damp motion strongly.
 
 use super::{Shifts, Tables};
-use crate::cloth::{Cloth, Touched};
+use crate::cloth::Cloth;
 use crate::integrator::{Integrator, Motion};
 use crate::math::{Vec3, inverse_or_zero};
 use crate::potential::{Constraint, Place};
@@ -141,10 +141,6 @@ impl Integrator for Pbd {
 
     fn stable_step(&self, _omega: f64, _rate: f64) -> f64 {
         f64::INFINITY
-    }
-
-    fn follow(&mut self, touched: &Touched) {
-        self.tables.follow(touched);
     }
 }
 

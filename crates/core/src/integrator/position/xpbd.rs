@@ -145,7 +145,6 @@ impl Integrator for Xpbd {
     }
 
     fn follow(&mut self, touched: &Touched) {
-        self.tables.follow(touched);
         if let Some(balance) = &mut self.balance {
             balance.follow(touched);
         }
