@@ -108,6 +108,22 @@ pub struct Sym2 {
     pub yy: Real,
 }
 
+/// An array of what `of` makes of each number. The library's `from_fn` and `map` are inlined in hot loops or not, from one build to the next.
+#[inline(always)]
+pub fn array<T: Copy + Default, const N: usize>(of: impl Fn(usize) -> T) -> [T; N] {
+    let mut all = [T::default(); N];
+    for (k, item) in all.iter_mut().enumerate() {
+        *item = of(k);
+    }
+    all
+}
+
+/// What `of` makes of each of some items, likewise.
+#[inline(always)]
+pub fn mapped<T: Copy, U: Copy + Default, const N: usize>(items: [T; N], of: impl Fn(T) -> U) -> [U; N] {
+    array(|k| of(items[k]))
+}
+
 impl Sym2 {
     /// `scale` · d dᵀ.
     #[inline]

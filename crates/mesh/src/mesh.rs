@@ -198,12 +198,14 @@ impl Mesh {
     /// The nodes of a face.
     #[inline]
     pub fn face_nodes(&self, f: FaceId) -> [NodeId; 3] {
-        f.corners().map(|c| self.node(c))
+        let [a, b, c] = f.corners();
+        [self.node(a), self.node(b), self.node(c)]
     }
     /// Material coordinates of the corners of a face [m].
     #[inline]
     pub fn face_uv(&self, f: FaceId) -> [Vec2; 3] {
-        f.corners().map(|c| self.uv(c))
+        let [a, b, c] = f.corners();
+        [self.uv(a), self.uv(b), self.uv(c)]
     }
     /// Material area of a face [m²]; negative if its uv are turned over.
     #[inline]

@@ -33,7 +33,7 @@
 //! Wang et al. 2021; the march is the conservative advancement of Mirtich 1996, with the speeds along n instead of bounds of all speeds.
 
 use super::distance;
-use crate::math::Vec3;
+use crate::math::{Vec3, array};
 use smallvec::{SmallVec, smallvec};
 
 /// Four corners: a point and a triangle, or two edges.
@@ -130,7 +130,7 @@ fn march<const PAIRS: usize>(
     let near = query.gap + finest(query, largest);
     let mut t = 0.0;
     for _ in 0..MOST_STEPS {
-        let apart = apart(std::array::from_fn(|k| from[k] + (to[k] - from[k]) * t));
+        let apart = apart(array(|k| from[k] + (to[k] - from[k]) * t));
         let distance = apart.length();
         if distance <= near {
             return March::Ends(Some(t));
@@ -168,7 +168,7 @@ type Box3 = [[f64; 2]; 3];
 fn values(from: &Corners, to: &Corners, at: impl Fn(Corners, f64, f64) -> Vec3, [time, us, vs]: &Box3) -> [Vec3; 8] {
     let mut values = [Vec3::ZERO; 8];
     for (i, t) in time.iter().enumerate() {
-        let now = std::array::from_fn(|k| from[k] + (to[k] - from[k]) * *t);
+        let now = array(|k| from[k] + (to[k] - from[k]) * *t);
         for (j, u) in us.iter().enumerate() {
             for (k, v) in vs.iter().enumerate() {
                 values[4 * i + 2 * j + k] = at(now, *u, *v);

@@ -17,7 +17,7 @@ use super::row::{NOBODY, Row};
 use super::tree::{Swept, Tree};
 use crate::body::{Bodies, Body, Shape};
 use crate::cloth::Cloth;
-use crate::math::Vec3;
+use crate::math::{Vec3, mapped};
 use crate::parallel;
 use glam::Vec3A;
 use serde::{Deserialize, Serialize};
@@ -437,7 +437,7 @@ impl Field {
         }
         let largest = *largest;
         let at = |p: u32| single[p as usize];
-        let boxed = |f: u32| Swept::of(faces[f as usize].points.map(at));
+        let boxed = |f: u32| Swept::of(mapped(faces[f as usize].points, at));
         let stray = |points: &[u32]| all || points.iter().any(|&p| strayed[p as usize]);
         // With nothing but balls to meet there is nothing that a tree could find.
         let round_only = self.body_faces == 0 && !self.on_itself;
@@ -474,7 +474,7 @@ impl Field {
                     && (g_strayed || stray(&[p]))
                     && !gs.points.contains(&p)
                     && Swept::of([at(p)]).may_meet(g_box, reach)
-                    && !stays_out(at(p), gs.points.map(at), reach)
+                    && !stays_out(at(p), mapped(gs.points, at), reach)
                 {
                     list.push(Pair::PointFace(p, g));
                 }
@@ -483,7 +483,7 @@ impl Field {
                     && (f_strayed || stray(&[p]))
                     && !fs.points.contains(&p)
                     && Swept::of([at(p)]).may_meet(f_box, reach)
-                    && !stays_out(at(p), fs.points.map(at), reach)
+                    && !stays_out(at(p), mapped(fs.points, at), reach)
                 {
                     list.push(Pair::PointFace(p, f));
                 }
@@ -505,7 +505,7 @@ impl Field {
                     if apart
                         && stray(&[a, b, c, d])
                         && e_box.may_meet(&Swept::of([at(c), at(d)]), reach)
-                        && !stay_apart([a, b].map(at), [c, d].map(at), reach)
+                        && !stay_apart([at(a), at(b)], [at(c), at(d)], reach)
                     {
                         list.push(Pair::EdgeEdge(e.min(o), e.max(o)));
                     }
@@ -514,7 +514,7 @@ impl Field {
         };
         if on_itself {
             let some = if all || new { None } else { Some(&lively[..]) };
-            flat.place(tree, body_faces, some, |f| faces[f + body_faces as usize].points.map(at));
+            flat.place(tree, body_faces, some, |f| mapped(faces[f + body_faces as usize].points, at));
         }
         let calm = |nodes: (u32, u32), of: [&[u32]; 2]| !on_itself || flat.is_calm(nodes, of, reach, largest as f32);
         if round_only {
@@ -535,7 +535,7 @@ impl Field {
             }
             for (f, face) in faces.iter().enumerate().skip(body_faces as usize) {
                 let near = (ball_strayed || stray(&face.points)) && ball.may_meet(&boxed(f as u32), reach);
-                if near && !stays_out(ball_at, face.points.map(at), reach) {
+                if near && !stays_out(ball_at, mapped(face.points, at), reach) {
                     round.push(Pair::PointFace(p, f as u32));
                 }
             }
@@ -553,7 +553,7 @@ impl Field {
         parallel::for_each(&mut apart, |i, apart| {
             if *apart < 0.0 {
                 let pair = self.pairs[i];
-                let (_, between) = nearest(pair, self.corners(pair).map(|p| self.start[p as usize]));
+                let (_, between) = nearest(pair, mapped(self.corners(pair), |p| self.start[p as usize]));
                 *apart = rounded_down((between.length() - self.radius(pair)).max(0.0));
             }
         });
@@ -600,11 +600,11 @@ fn separates<const M: usize, const N: usize>(n: Vec3A, one: [Way; M], other: [Wa
 /// True if a plane is found that keeps a point farther than `reach` from a triangle all the time.
 #[inline]
 fn stays_out(p: Way, triangle: [Way; 3], reach: f32) -> bool {
-    let [a, b, c] = triangle.map(|(x, _)| x);
+    let [(a, _), (b, _), (c, _)] = triangle;
     if separates(p.0 - (a + b + c) / 3.0, [p], triangle, reach) {
         return true;
     }
-    let x = [a, b, c].map(|x| (x - p.0).as_dvec3());
+    let x = mapped([a, b, c], |x| (x - p.0).as_dvec3());
     let n = -point_triangle(Vec3::ZERO, x).of(x);
     separates(n.as_vec3a(), [p], triangle, reach)
 }
@@ -612,14 +612,13 @@ fn stays_out(p: Way, triangle: [Way; 3], reach: f32) -> bool {
 /// True if a plane is found that keeps two edges farther apart than `reach` all the time.
 #[inline]
 fn stay_apart(one: [Way; 2], other: [Way; 2], reach: f32) -> bool {
-    let [a, b] = one.map(|(x, _)| x);
-    let [c, d] = other.map(|(x, _)| x);
+    let ([(a, _), (b, _)], [(c, _), (d, _)]) = (one, other);
     let (along, apart) = (b - a, (a + b) - (c + d));
     let across = apart - along * (along.dot(apart) / along.length_squared());
     if separates(across, one, other, reach) {
         return true;
     }
-    let [b, c, d] = [b, c, d].map(|x| (x - a).as_dvec3());
+    let [b, c, d] = mapped([b, c, d], |x| (x - a).as_dvec3());
     let (s, t) = edge_edge([Vec3::ZERO, b], [c, d]);
     let n = b * s - (c + (d - c) * t);
     separates(n.as_vec3a(), one, other, reach)
@@ -645,8 +644,8 @@ fn open_fan(f: [u32; 3], g: [u32; 3], at: impl Fn(u32) -> (Vec3A, Vec3A), reach:
     }
     let Some((i, j)) = shared else { return false };
     let (x, u) = at(f[i]);
-    let [b, c] = [f[(i + 1) % 3], f[(i + 2) % 3]].map(&at);
-    let [d, e] = [g[(j + 1) % 3], g[(j + 2) % 3]].map(&at);
+    let (b, c) = (at(f[(i + 1) % 3]), at(f[(i + 2) % 3]));
+    let (d, e) = (at(g[(j + 1) % 3]), at(g[(j + 2) % 3]));
     let way = (b.0 + c.0) - (d.0 + e.0);
     // How far a point is on its side at the nearest, at the beginning or at the end.
     let far = |(y, v): (Vec3A, Vec3A), side: Vec3A| side.dot(y - x) + side.dot(v - u).min(0.0);

@@ -27,6 +27,7 @@
 
 use super::tree::Tree;
 use crate::cloth::Cloth;
+use crate::math::array;
 use glam::{DVec2, Vec3A};
 use ripstop_mesh::{CornerId, FaceId, Id, Mesh, NodeId};
 
@@ -50,16 +51,13 @@ impl Range {
 
     #[inline(always)]
     fn with(self, other: Self) -> Self {
-        Self {
-            low: std::array::from_fn(|k| self.low[k].min(other.low[k])),
-            high: std::array::from_fn(|k| self.high[k].max(other.high[k])),
-        }
+        Self { low: array(|k| self.low[k].min(other.low[k])), high: array(|k| self.high[k].max(other.high[k])) }
     }
 
     /// σ − ε: lengths are changed by at least this factor.
     fn least(&self) -> f32 {
-        let [a, b]: [Vec3A; 2] = std::array::from_fn(|k| (self.low[k] + self.high[k]) * 0.5);
-        let [c, d]: [Vec3A; 2] = std::array::from_fn(|k| (self.high[k] - self.low[k]) * 0.5);
+        let [a, b]: [Vec3A; 2] = array(|k| (self.low[k] + self.high[k]) * 0.5);
+        let [c, d]: [Vec3A; 2] = array(|k| (self.high[k] - self.low[k]) * 0.5);
         let (p, q, r) = (a.length_squared(), b.length_squared(), a.dot(b));
         let square = 0.5 * (p + q - ((p - q) * (p - q) + 4.0 * r * r).sqrt());
         square.max(0.0).sqrt() - (c.length_squared() + d.length_squared()).sqrt()

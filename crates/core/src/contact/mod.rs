@@ -35,7 +35,7 @@ mod untangle;
 
 use crate::body::Bodies;
 use crate::cloth::Cloth;
-use crate::math::Vec3;
+use crate::math::{Vec3, array, mapped};
 use crate::parallel;
 use crate::potential::{Shift, widen};
 pub use blade::{Cutting, Stroke};
@@ -341,7 +341,7 @@ impl Contacts {
         if radius == 0.0 || !matches!(pair, Pair::PointFace(..)) {
             return false;
         }
-        let [_, a, b, c] = corners.map(|p| field.start[p as usize]);
+        let [_, a, b, c] = mapped(corners, |p| field.start[p as usize]);
         let longest = a.distance_squared(b).max(b.distance_squared(c)).max(c.distance_squared(a));
         weights[1..].iter().filter(|w| **w < 0.0).count() == 1 || longest < 8.0 * radius * 0.25 * *thickness
     }
@@ -349,7 +349,7 @@ impl Contacts {
     /// Where two things are near, or will meet.
     fn place(&self, pair: Pair, corners: [u32; 4], known: &mut f32) -> Option<Place> {
         let Self { field, thickness, .. } = self;
-        let start = corners.map(|p| field.start[p as usize]);
+        let start = mapped(corners, |p| field.start[p as usize]);
         let (weights, mut apart) = nearest(pair, start);
         let radius = field.radius(pair);
         let mut distance = apart.length() - radius;
@@ -371,8 +371,8 @@ impl Contacts {
         }
         // Not near yet, but it will be there: what counts is the place and direction of the meeting.
         let time = resolve::meet(field, pair, corners, distance, KEPT * *thickness)?;
-        let gone: [Vec3; 4] = std::array::from_fn(|k| field.now[corners[k] as usize] - start[k]);
-        let (weights, apart) = nearest(pair, std::array::from_fn(|k| start[k] + gone[k] * time));
+        let gone: [Vec3; 4] = array(|k| field.now[corners[k] as usize] - start[k]);
+        let (weights, apart) = nearest(pair, array(|k| start[k] + gone[k] * time));
         let apart = apart - apart.clamp_length_max(radius);
         let distance = apart.length();
         // Blades meet cloth with their sides, foreseen; all else of them waits until it is near.

@@ -17,7 +17,7 @@ use super::{KEPT, TOUCHING, nearest};
 use crate::body::Bodies;
 use crate::cloth::Cloth;
 use crate::math::Vec3;
-use ripstop_mesh::{Change, NodeId};
+use ripstop_mesh::{Change, FaceId, NodeId};
 
 /// Share of the thickness by which a lip steps back.
 const BACK: f64 = 0.05;
@@ -34,21 +34,67 @@ pub fn step_back(cloth: &mut Cloth, (bodies, before): (&Bodies, bool), log: &[Ch
         Change::NodeSplit { node, copy } => Some([node, copy]),
         _ => None,
     });
-    let mut solids: Option<Vec<[Vec3; 3]>> = None;
-    for n in parted.flatten() {
-        if cloth.is_held(n) {
-            continue;
-        }
+    let parted: Vec<NodeId> = parted.flatten().filter(|&n| !cloth.is_held(n)).collect();
+    if parted.is_empty() {
+        return;
+    }
+    let solids = triangles(bodies, before);
+    let near = faces_near(cloth, &parted, BACK * thickness);
+    for (&n, near) in parted.iter().zip(&near) {
         let (mesh, x) = (&cloth.mesh, &cloth.x);
         let rim = mesh.fan(n).map(|c| (x[mesh.node(c.next())] + x[mesh.node(c.prev())]) * 0.5 - x[n]);
         let by = rim.map(Vec3::normalize_or_zero).sum::<Vec3>().normalize_or_zero() * (BACK * thickness);
-        let solids = solids.get_or_insert_with(|| triangles(bodies, before));
-        let star = Star::around(cloth, n, by, solids);
+        let star = Star::around(cloth, n, by, near, &solids);
         let share = (0..=HALVINGS)
             .map(|k| 1.0 / f64::from(1u32 << k))
             .find(|share| star.is_free(by * *share, KEPT * thickness));
         cloth.x[n] += by * share.unwrap_or(0.0);
     }
+}
+
+/// A box [m].
+type Bounds = [Vec3; 2];
+
+fn bounds(points: impl Iterator<Item = Vec3>) -> Bounds {
+    let none = [Vec3::INFINITY, Vec3::NEG_INFINITY];
+    points.fold(none, |[low, high], p| [low.min(p), high.max(p)])
+}
+
+fn grown([low, high]: Bounds, by: f64) -> Bounds {
+    [low - Vec3::splat(by), high + Vec3::splat(by)]
+}
+
+fn overlap([low, high]: Bounds, [least, most]: Bounds) -> bool {
+    least.cmple(high).all() && most.cmpge(low).all()
+}
+
+/// What a node and its faces take up.
+fn around(cloth: &Cloth, n: NodeId) -> Bounds {
+    let (mesh, x) = (&cloth.mesh, &cloth.x);
+    bounds(mesh.fan(n).flat_map(|c| mesh.face_nodes(c.face())).map(|n| x[n]))
+}
+
+/// For each of these nodes the faces that may be near it while all of them step back by `way` [m], once each time that they are named.
+fn faces_near(cloth: &Cloth, nodes: &[NodeId], way: f64) -> Vec<Vec<FaceId>> {
+    let mut sorted = nodes.to_vec();
+    sorted.sort_unstable();
+    let often = sorted.chunk_by(|a, b| a == b).map(<[NodeId]>::len).max().unwrap_or(0);
+    // What a node looks at, and what both may have moved by then; a third for rounding.
+    let margin = (2 + 2 * often + 1) as f64 * way;
+    let boxes: Vec<Bounds> = nodes.iter().map(|&n| grown(around(cloth, n), margin)).collect();
+    let all = bounds(boxes.iter().flatten().copied());
+    let mut near = vec![Vec::new(); nodes.len()];
+    for f in cloth.mesh.faces() {
+        let [a, b, c] = cloth.mesh.face_nodes(f);
+        let (a, b, c) = (cloth.x[a], cloth.x[b], cloth.x[c]);
+        let face = [a.min(b).min(c), a.max(b).max(c)];
+        if overlap(all, face) {
+            for (_, near) in boxes.iter().zip(&mut near).filter(|(bounds, _)| overlap(**bounds, face)) {
+                near.push(f);
+            }
+        }
+    }
+    near
 }
 
 /// The triangles of all bodies that don't cut and hold nothing.
@@ -76,22 +122,17 @@ struct Star {
 }
 
 impl Star {
-    fn around(cloth: &Cloth, node: NodeId, by: Vec3, solids: &[[Vec3; 3]]) -> Self {
+    /// Of the cloth's faces these are looked at.
+    fn around(cloth: &Cloth, node: NodeId, by: Vec3, near: &[FaceId], solids: &[[Vec3; 3]]) -> Self {
         let (mesh, x) = (&cloth.mesh, &cloth.x);
         let corner = |n: NodeId| (x[n], Some(n));
         let faces: Vec<[Corner; 2]> =
             mesh.fan(node).map(|c| [c.next(), c.prev()].map(|c| corner(mesh.node(c)))).collect();
-        let (mut low, mut high) = (x[node], x[node]);
-        faces.iter().flatten().for_each(|(p, _)| (low, high) = (low.min(*p), high.max(*p)));
         // What comes nearer than half of what it was, by this way, begins within twice the way.
-        let around = Vec3::splat(2.0 * by.length());
-        let (low, high) = (low - around, high + around);
-        let touches = |t: [Vec3; 3]| {
-            let (least, most) = (t[0].min(t[1]).min(t[2]), t[0].max(t[1]).max(t[2]));
-            least.cmple(high).all() && most.cmpge(low).all()
-        };
-        let of_cloth =
-            mesh.faces().map(|f| mesh.face_nodes(f)).filter(|f| !f.contains(&node) && touches(f.map(|n| x[n])));
+        let reached = grown(around(cloth, node), 2.0 * by.length());
+        let touches = |t: [Vec3; 3]| overlap(reached, bounds(t.into_iter()));
+        let of_cloth = near.iter().map(|&f| mesh.face_nodes(f));
+        let of_cloth = of_cloth.filter(|f| !f.contains(&node) && touches(f.map(|n| x[n])));
         let of_bodies = solids.iter().filter(|t| touches(**t)).map(|t| t.map(|p| (p, None)));
         let near = of_cloth.map(|f| f.map(corner)).chain(of_bodies).collect();
         Self { node, x: x[node], faces, near }

@@ -18,7 +18,7 @@ use super::row::LEVER;
 use super::{KEPT, Report, TOUCHING, nearest};
 use crate::body::{Bodies, Pose};
 use crate::cloth::Cloth;
-use crate::math::{Mat3, Quat, Vec3, outer, turn, turn_vector};
+use crate::math::{Mat3, Quat, Vec3, array, mapped, outer, turn, turn_vector};
 use crate::sets::Sets;
 use rayon::prelude::*;
 
@@ -188,8 +188,8 @@ impl Resolver {
         let inertia: Vec<(f64, Mat3)> = (0..bodies.len()).map(|b| bodies.inertia(b)).collect();
         for hit in &self.hits {
             let corners = field.corners(hit.pair);
-            let start = corners.map(|p| field.start[p as usize]);
-            let end = corners.map(|p| {
+            let start = mapped(corners, |p| field.start[p as usize]);
+            let end = mapped(corners, |p| {
                 let x = field.now[p as usize];
                 if (p as usize) < first {
                     let b = field.body_of[p as usize] as usize;
@@ -198,7 +198,7 @@ impl Resolver {
                     x
                 }
             });
-            let at: [Vec3; 4] = std::array::from_fn(|k| start[k] + (end[k] - start[k]) * hit.time);
+            let at: [Vec3; 4] = array(|k| start[k] + (end[k] - start[k]) * hit.time);
             let (weights, apart) = nearest(hit.pair, at);
             let beside = if hit.time == 0.0 { side(field, hit.pair, corners) } else { None };
             let honed = !field.honed(corners).is_empty();
@@ -341,8 +341,8 @@ impl Resolver {
 
 /// When a pair comes too near, if it does.
 pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) -> Option<f64> {
-    let from = corners.map(|p| field.start[p as usize]);
-    let to = corners.map(|p| field.now[p as usize]);
+    let from = mapped(corners, |p| field.start[p as usize]);
+    let to = mapped(corners, |p| field.now[p as usize]);
     let radius = field.radius(pair);
     if radius > 0.0 {
         return meet_ball(pair, from, to, radius, apart, gap);
@@ -358,9 +358,9 @@ pub fn meet(field: &Field, pair: Pair, corners: [u32; 4], apart: f64, gap: f64) 
 
 /// When the corners of a pair that is `apart` [m] at the beginning come nearer than `gap` [m], or than half of what they were, on their straight ways.
 pub fn meet_on_way(pair: Pair, from: [Vec3; 4], to: [Vec3; 4], apart: f64, gap: f64) -> Option<f64> {
-    let gone: [Vec3; 4] = std::array::from_fn(|k| to[k] - from[k]);
+    let gone: [Vec3; 4] = array(|k| to[k] - from[k]);
     let mean = (gone[0] + gone[1] + gone[2] + gone[3]) * 0.25;
-    let far = gone.map(|u| (u - mean).length());
+    let far = mapped(gone, |u| (u - mean).length());
     let gap = gap.min(0.5 * apart);
     let nearer = match pair {
         Pair::PointFace(..) | Pair::BallNode(..) => far[0] + far[1].max(far[2]).max(far[3]),
@@ -382,7 +382,7 @@ pub fn meet_on_way(pair: Pair, from: [Vec3; 4], to: [Vec3; 4], apart: f64, gap: 
 /// As [`ccd`] marches: along the direction between the nearest points all corners move at their own paces, and nothing meets before the first of them has come near in that direction. What gets no farther counts
 /// as met, so the time may be early, never late.
 fn meet_ball(pair: Pair, from: [Vec3; 4], to: [Vec3; 4], radius: f64, apart: f64, gap: f64) -> Option<f64> {
-    let gone: [Vec3; 4] = std::array::from_fn(|k| to[k] - from[k]);
+    let gone: [Vec3; 4] = array(|k| to[k] - from[k]);
     let gap = gap.min(0.5 * apart);
     let fastest = (1..4).map(|k| (gone[0] - gone[k]).length()).fold(0.0, f64::max);
     if apart - fastest > gap {
@@ -390,7 +390,7 @@ fn meet_ball(pair: Pair, from: [Vec3; 4], to: [Vec3; 4], radius: f64, apart: f64
     }
     let mut time = 0.0;
     for _ in 0..BALL_STEPS {
-        let (weights, between) = nearest(pair, std::array::from_fn(|k| from[k] + gone[k] * time));
+        let (weights, between) = nearest(pair, array(|k| from[k] + gone[k] * time));
         let distance = between.length();
         if distance <= radius + 1.1 * gap {
             // What is inside already is pushed out by its row; here it must not go deeper.
@@ -421,7 +421,7 @@ const BALL_STEPS: u32 = 32;
 
 /// When a pair of a blade that comes near at `time` really meets, if cloth only slides by then.
 fn pass(field: &Field, pair: Pair, corners: [u32; 4], gap: f64, mut time: f64) -> Option<f64> {
-    let at = |time: f64| corners.map(|p| field.start[p as usize].lerp(field.now[p as usize], time));
+    let at = |time: f64| mapped(corners, |p| field.start[p as usize].lerp(field.now[p as usize], time));
     while slides_by(field, pair, corners, time) {
         let begin = time + PASS;
         if begin >= 1.0 {
@@ -445,7 +445,7 @@ const PASS: f64 = 0.01;
 /// True if cloth that comes near a place of a blade will not reach what of the blade is nearest to it then.
 fn slides_by(field: &Field, pair: Pair, corners: [u32; 4], time: f64) -> bool {
     let at = |p: u32| field.start[p as usize].lerp(field.now[p as usize], time);
-    let (weights, apart) = nearest(pair, corners.map(at));
+    let (weights, apart) = nearest(pair, mapped(corners, at));
     let Some(apart) = field.nearer(corners, weights, apart.length(), at) else { return false };
     let gone: Vec3 =
         (0..4).map(|k| (field.now[corners[k] as usize] - field.start[corners[k] as usize]) * weights[k]).sum();
@@ -454,7 +454,7 @@ fn slides_by(field: &Field, pair: Pair, corners: [u32; 4], time: f64) -> bool {
 
 /// Which way two things lie apart that touch at the beginning of the step.
 fn side(field: &Field, pair: Pair, corners: [u32; 4]) -> Option<Vec3> {
-    let (_, apart) = nearest(pair, corners.map(|p| field.start[p as usize]));
+    let (_, apart) = nearest(pair, mapped(corners, |p| field.start[p as usize]));
     if apart.length() < TOUCHING { field.beside(pair) } else { None }
 }
 

@@ -21,7 +21,7 @@
 //!
 //! Every impulse acts on both sides, so momentum is kept to rounding.
 
-use crate::math::{Mat3, Vec3, Vec3f, outer};
+use crate::math::{Mat3, Vec3, Vec3f, mapped, outer};
 use crate::potential::{Shift, narrow, widen};
 use crate::sparse::{BlockMatrix, Coupling};
 use smallvec::SmallVec;
@@ -110,7 +110,7 @@ impl Row {
     /// Σ w `of(node)`.
     #[inline(always)]
     fn across(&self, of: impl Fn(usize) -> Vec3) -> Vec3 {
-        let [a, b, c, d] = self.nodes.map(|n| n as usize);
+        let [a, b, c, d] = mapped(self.nodes, |n| n as usize);
         let [wa, wb, wc, wd] = self.weights;
         of(a) * wa + of(b) * wb + of(c) * wc + of(d) * wd
     }

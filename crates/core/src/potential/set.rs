@@ -4,7 +4,7 @@ use super::{Batch, Constraint, Elasticity, Place, Potential, Scratch, Shift, Spr
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
 use crate::lists::Lists;
-use crate::math::{Mat3, Sym2, Vec3, inverse_or_zero};
+use crate::math::{Mat3, Sym2, Vec3, array, inverse_or_zero};
 use crate::parallel;
 use crate::sparse::{Pattern, Rows, TRANSPOSED};
 use ripstop_mesh::{EdgeId, FaceId, Id, Mesh, NodeId};
@@ -173,8 +173,8 @@ impl<const N: usize, const R: usize> Block<N, R> {
     }
 
     fn row(&self, lane: usize) -> Option<([usize; N], [f64; R])> {
-        let nodes = std::array::from_fn(|k| self.nodes[k][lane] as usize);
-        (self.live >> lane & 1 == 1).then(|| (nodes, std::array::from_fn(|r| self.rest[r][lane])))
+        let nodes = array(|k| self.nodes[k][lane] as usize);
+        (self.live >> lane & 1 == 1).then(|| (nodes, array(|r| self.rest[r][lane])))
     }
 }
 
