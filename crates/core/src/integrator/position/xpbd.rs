@@ -12,7 +12,7 @@
 //! cloth: single faces are off by a factor of three, the mean over those of a node and along a line by less. Strips of 4 mm edges then tear at 0.6 of their strength with ω²h² = 130 (for the highest frequency ω of the cloth and a
 //! substep h), trousers at 1.3 of their load. That is for play: quick, and calm where a body hits hard, if substeps are short (ω²h² below 100).
 //!
-//! What is softer than the stiffest elements, as bending is, is projected less often, by the ratio of the frequencies (see `potential/project.rs`).
+//! What is softer than the stiffest elements, as bending is, is projected less often, by the ratio of the frequencies, but within one over its own (see `potential/project.rs`).
 //!
 //! Parameters: `substeps` (default 16), `iterations` (1), `levels` (6: coarser
 //! graphs, at most so many, see `levels.rs`; 0: none), `balance` (true). Constraints and compliances are the elements' own: springs C = l − l₀ with
