@@ -13,7 +13,7 @@ use super::Part;
 use crate::cloth::Cloth;
 use crate::criterion::star;
 use crate::opening::Opening;
-use ripstop_mesh::{Change, ChangeLog, FaceId, NodeId};
+use ripstop_mesh::{Change, ChangeLog, FaceId, Mesh, NodeId};
 use std::collections::HashSet;
 
 /// Limits on tearing by load. The default is none.
@@ -77,20 +77,27 @@ impl Coherence {
         time - cloth.parted_at[n] >= self.pause
     }
 
-    /// True if opening at `part` would set too small a piece free. Tried on a copy of the mesh, where the star of the node could be cut through at all.
+    /// True if opening at `part` would set too small a piece free. Tried on a copy of the cloth, where the star of the node could be cut through at all and may have nothing large behind it.
     pub(super) fn crumbles(&self, cloth: &Cloth, part: &Part, opening: &dyn Opening) -> bool {
-        if self.smallest_piece <= 0.0 || !could_detach(cloth, part.node) {
+        let least = self.smallest_piece;
+        if least <= 0.0 || !could_detach(cloth, part.node) || hangs_on(&cloth.mesh, part.node, least) {
             return false;
         }
-        let mut trial = cloth.clone();
-        let mut log = ChangeLog::new();
-        opening.open(&mut trial, part, &mut log);
-        let split = log.iter().filter_map(|change| match *change {
-            Change::NodeSplit { node, copy } => Some([node, copy]),
-            _ => None,
-        });
-        split.flatten().any(|n| is_smaller(&trial, n, self.smallest_piece))
+        sets_free(cloth, part, opening, least)
     }
+}
+
+/// True if opening at `part` sets a piece free that is smaller than `least` [m²].
+fn sets_free(cloth: &Cloth, part: &Part, opening: &dyn Opening, least: f64) -> bool {
+    let mut trial = cloth.clone();
+    let mut log = ChangeLog::new();
+    opening.open(&mut trial, part, &mut log);
+    let split = log.iter().filter_map(|change| match *change {
+        Change::NodeSplit { node, copy } => Some([node, copy]),
+        _ => None,
+    });
+    let mut faces = split.flatten().filter_map(|n| trial.mesh.fan(n).next()).map(|c| c.face());
+    faces.any(|face| is_smaller(&trial.mesh, face, &[], least))
 }
 
 /// Edges that open at a node cut something off only if they lead from border to border.
@@ -102,10 +109,18 @@ fn could_detach(cloth: &Cloth, node: NodeId) -> bool {
     reached + usize::from(mesh.is_border_node(node)) >= 2
 }
 
-/// True if the piece of a node is smaller than `area` [m²].
-fn is_smaller(cloth: &Cloth, n: NodeId, area: f64) -> bool {
-    let mesh = &cloth.mesh;
-    let first = mesh.fan(n).next().expect("a node has a face").face();
+/// True if every face of a node goes on, across the side opposite to the node, in cloth of `area` [m²] that hangs together without them. What opens among these faces then sets free nothing smaller: each part of one has some of that
+/// side.
+fn hangs_on(mesh: &Mesh, node: NodeId, area: f64) -> bool {
+    let star: Vec<FaceId> = mesh.fan(node).map(|c| c.face()).collect();
+    mesh.fan(node).all(|c| {
+        let beyond = mesh.twin(c.next()).map(|twin| twin.face()).filter(|face| !star.contains(face));
+        beyond.is_some_and(|face| !is_smaller(mesh, face, &star, area))
+    })
+}
+
+/// True if a face and what hangs together with it, `without` some, is smaller than `area` [m²].
+fn is_smaller(mesh: &Mesh, first: FaceId, without: &[FaceId], area: f64) -> bool {
     let (mut seen, mut left) = (HashSet::from([first]), vec![first]);
     let mut sum = 0.0;
     while let Some(face) = left.pop() {
@@ -114,7 +129,7 @@ fn is_smaller(cloth: &Cloth, n: NodeId, area: f64) -> bool {
             return false;
         }
         let beside = face.corners().into_iter().filter_map(|c| mesh.twin(c)).map(|c| c.face());
-        left.extend(beside.filter(|&f: &FaceId| seen.insert(f)));
+        left.extend(beside.filter(|f| !without.contains(f)).filter(|&f: &FaceId| seen.insert(f)));
     }
     true
 }
@@ -124,7 +139,7 @@ mod tests {
     use super::*;
     use crate::cloth::Placement;
     use crate::math::Vec2;
-    use crate::opening::Snap;
+    use crate::opening::{Plane, Snap, Through};
     use ripstop_mesh::generate;
 
     #[test]
@@ -152,5 +167,29 @@ mod tests {
         let comes_off =
             |smallest_piece| !Coherence { smallest_piece, ..Coherence::default() }.crumbles(&cloth, &part, &Snap);
         assert!(comes_off(0.0) && comes_off(0.05) && !comes_off(0.06));
+    }
+
+    #[test]
+    fn what_goes_on_in_large_cloth_sets_nothing_small_free() {
+        let mut cloth = Cloth::flat(generate::irregular(Vec2::ONE, 0.05, 3).unwrap(), 0.2, Placement::default());
+        let mut log = ChangeLog::new();
+        for e in cloth.mesh.edges().step_by(7) {
+            cloth.mesh.open_edge(e, &mut log);
+        }
+        cloth.follow(&log);
+        let (through, least) = (Through::of(&cloth), 0.01);
+        let (mut known, mut free) = (0, 0);
+        for node in cloth.mesh.nodes().filter(|&n| could_detach(&cloth, n)) {
+            for pull in [Vec2::X, Vec2::Y, Vec2::new(0.6, 0.8), Vec2::new(0.8, -0.6)] {
+                let part = Part { node, pull, ratio: 1.5 };
+                for opening in [&Snap as &dyn Opening, &Plane, &through] {
+                    let (hangs, sets_free) =
+                        (hangs_on(&cloth.mesh, node, least), sets_free(&cloth, &part, opening, least));
+                    assert!(!(hangs && sets_free), "{node:?}, {pull}, {}", opening.name());
+                    (known, free) = (known + u32::from(hangs), free + u32::from(sets_free));
+                }
+            }
+        }
+        assert!(known > 100 && free > 100, "{known}, {free}");
     }
 }
