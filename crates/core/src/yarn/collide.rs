@@ -63,17 +63,23 @@ impl Pair {
         wrong: 0,
     };
 
-    /// Follows its corners, between whose nearest points there is so much. True, and it stays as it was seen, if it has passed.
+    /// True if its corners have passed.
     #[inline(always)]
-    fn follow(&mut self, x: &ccd::Corners, between: Vec3, length: f64) -> bool {
+    pub fn has_passed(&self, x: &ccd::Corners) -> bool {
         let side = pass::flat(x) > 0.0;
         // What is apart along a line all the way doesn't pass.
         let apart = |x: &ccd::Corners| along(x, self.normal) > 0.0;
-        if side != self.side && !(apart(x) && apart(&self.seen)) && pass::has_passed(&self.seen, x) {
+        side != self.side && !(apart(x) && apart(&self.seen)) && pass::has_passed(&self.seen, x)
+    }
+
+    /// Follows its corners, between whose nearest points there is so much. True, and it stays as it was seen, if it has passed.
+    #[inline(always)]
+    fn follow(&mut self, x: &ccd::Corners, between: Vec3, length: f64) -> bool {
+        if self.has_passed(x) {
             return true;
         }
         if length * length > SHORT {
-            (self.normal, self.seen, self.side) = (between / length, *x, side);
+            (self.normal, self.seen, self.side) = (between / length, *x, pass::flat(x) > 0.0);
         }
         self.wrong = 0;
         false
@@ -91,15 +97,21 @@ struct Found {
 /// The ends of a pair: particles, and where yarns are drawn beside them [m].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
-    particles: [u32; 4],
+    pub particles: [u32; 4],
     beside: [Vec3; 4],
 }
 
 impl Ends {
     /// Where they are drawn [m].
     #[inline(always)]
-    fn corners(&self, at: &Points) -> ccd::Corners {
-        let of = |k: usize| at.get(self.particles[k] as usize) + self.beside[k];
+    pub fn corners(&self, at: &Points) -> ccd::Corners {
+        self.drawn(|p| at.get(p))
+    }
+
+    /// Where they would be drawn if particles were elsewhere [m].
+    #[inline(always)]
+    pub fn drawn(&self, at: impl Fn(usize) -> Vec3) -> ccd::Corners {
+        let of = |k: usize| at(self.particles[k] as usize) + self.beside[k];
         [of(0), of(1), of(2), of(3)]
     }
 }
@@ -178,6 +190,7 @@ impl Woven {
         self.tables.rests = std::mem::replace(&mut self.rests, rests);
         self.tables.ends = ends;
         self.tables.near = near;
+        self.tables.zones.pairs_changed();
     }
 
     /// Where the ends of two segments are.
@@ -188,6 +201,54 @@ impl Woven {
         };
         let ([p, q], [r, s], [c, d], [e, f]) = (a.segment.ends, b.segment.ends, beside(a), beside(b));
         Ends { particles: [p, q, r, s], beside: [c, d, e, f] }
+    }
+
+    /// Where the ends of a pair are drawn, with another normal of a crossing than it has.
+    fn corners_with(&self, k: u32, c: usize, normal: Vec3) -> ccd::Corners {
+        let [a, b] = self.pairs[k as usize].key.map(|id| self.tables.near.folds.item(id));
+        let of = |item: &Item, k: usize| {
+            let there = item.segment.crossings[k] as usize;
+            let normal = if there == c { normal } else { self.normal[there] };
+            self.at.get(item.segment.ends[k] as usize) + normal * item.over[k]
+        };
+        [of(a, 0), of(a, 1), of(b, 0), of(b, 1)]
+    }
+
+    /// True if a pair has passed, with another normal of a crossing than it has.
+    pub(super) fn has_passed_with(&self, k: u32, c: usize, normal: Vec3) -> bool {
+        self.pairs[k as usize].has_passed(&self.corners_with(k, c, normal))
+    }
+
+    /// A pair is on its side as it is now.
+    pub(super) fn see(&mut self, k: u32) {
+        let x = self.corners_with(k, usize::MAX, Vec3::ZERO);
+        let (between, ..) = nearest(&x);
+        let pair = &mut self.pairs[k as usize];
+        (pair.seen, pair.side, pair.wrong) = (x, pass::flat(&x) > 0.0, 0);
+        pair.normal = between.try_normalize().unwrap_or(pair.normal);
+        self.rests[k as usize] = CLOSE;
+    }
+
+    /// Pairs that have passed as the normals are now, of those that are so near that they may have.
+    pub(super) fn turned_through(&self) -> Vec<u32> {
+        let mut lists = vec![Vec::new(); self.pairs.len().div_ceil(MANY_PAIRS)];
+        let near = 2.0 * self.spec.thickness as f32;
+        parallel::for_each_chunk(&mut lists, 1, |list, found| {
+            let first = list * MANY_PAIRS;
+            let here = (first..(first + MANY_PAIRS).min(self.pairs.len())).filter(|&k| {
+                let is_near = self.rests[k] == CLOSE || self.pairs[k].apart < near;
+                is_near && self.has_passed_with(k as u32, usize::MAX, Vec3::ZERO)
+            });
+            found[0].extend(here.map(|k| k as u32));
+        });
+        lists.into_iter().flatten().collect()
+    }
+
+    /// Crossings that a pair is drawn beside.
+    pub(super) fn crossings_of(&self, k: u32) -> impl Iterator<Item = usize> {
+        let items = self.pairs[k as usize].key.map(|id| self.tables.near.folds.item(id));
+        let all = items.into_iter().flat_map(|item| item.segment.crossings).map(|c| c as usize);
+        all.filter(|&c| self.kind[c].is_one())
     }
 
     /// True if two segments are of one yarn and near along it, or meet at a crossing that holds.
@@ -277,8 +338,9 @@ impl Woven {
         Pair { key: found.key, normal, seen, side, way: found.way, apart: 0.0, rested: 0, wrong: 0 }
     }
 
-    /// Keeps pairs apart; `share` is the part of a step from one look to the next, `last` is true at the end of a step.
-    pub(super) fn keep_apart(&mut self, share: f64, last: bool) {
+    /// Keeps pairs apart; `share` is the part of a step from one look to the next.
+    pub(super) fn keep_apart(&mut self, share: f64) {
+        self.tables.zones.begin(self.at.len());
         self.look_at_pairs(share);
         // Those that are too near, one after the other: each feels what the ones before it did.
         let mut wrong = std::mem::take(&mut self.tables.wrong);
@@ -288,17 +350,24 @@ impl Woven {
                 wrong.push(k as u32);
             }
         }
-        if last {
-            for _ in 0..ROUNDS {
-                wrong.retain(|&k| self.keep_pair(k as usize));
+        for _ in 0..ROUNDS {
+            if wrong.is_empty() {
+                break;
             }
-            for &k in &wrong {
-                let pair = &mut self.pairs[k as usize];
-                pair.wrong += 1;
-                if pair.wrong == 1 {
-                    let (key, place) = (pair.key, (pair.seen[0] + pair.seen[2]) * 0.5);
-                    self.tell_passing(key, place);
-                }
+            wrong.retain(|&k| self.keep_pair(k as usize));
+        }
+        self.tables.wrong = wrong;
+    }
+
+    /// At the end of a step: pairs that are on the wrong side are told, when they come to be there.
+    pub(super) fn tell_wrong(&mut self) {
+        let wrong = std::mem::take(&mut self.tables.wrong);
+        for &k in &wrong {
+            let pair = &mut self.pairs[k as usize];
+            pair.wrong += 1;
+            if pair.wrong == 1 {
+                let (key, place) = (pair.key, (pair.seen[0] + pair.seen[2]) * 0.5);
+                self.tell_passing(key, place);
             }
         }
         self.tables.wrong = wrong;
@@ -365,6 +434,7 @@ impl Woven {
             + w[at[3]] * share[3] * share[3];
         if weight > 0.0 {
             let before = &mut self.tables.before;
+            at.iter().for_each(|&p| self.tables.zones.note(p, self.at.get(p), before.get(p)));
             let come = |k: usize| (self.at.get(at[k]) - before.get(at[k])).dot(normal) * share[k];
             let nearer = -(come(0) + come(1) + come(2) + come(3));
             let quietly = (missing - nearer.max(0.0)).max(0.0);
@@ -372,6 +442,7 @@ impl Woven {
                 let by = normal * (share[k] * w[at[k]] / weight);
                 self.at.add(at[k], by * missing);
                 before.add(at[k], by * quietly);
+                self.tables.zones.moved(at[k], self.at.get(at[k]));
             }
         }
         passed
@@ -486,7 +557,7 @@ mod tests {
         }
         cloth.tables.before.clone_from(&cloth.at);
         assert!((1..11).all(|i| apart(&cloth, i) < 0.0));
-        (0..60).for_each(|_| cloth.keep_apart(0.1, true));
+        (0..60).for_each(|_| cloth.keep_apart(0.1));
         for i in 1..11 {
             assert!(apart(&cloth, i) > 0.9 * cloth.spec.thickness, "{i}: {}", apart(&cloth, i));
         }
@@ -509,7 +580,7 @@ mod tests {
         // The warp's particle comes nearer by a fifth of the thickness.
         let by = cloth.normal[c] * (-0.2 * cloth.side(c) * cloth.spec.thickness);
         cloth.at.add(p, by);
-        (0..40).for_each(|_| cloth.keep_apart(0.1, true));
+        (0..40).for_each(|_| cloth.keep_apart(0.1));
         let gone = |p: usize| cloth.at.get(p) - cloth.tables.before.get(p);
         let all = (0..cloth.at.len()).map(gone).sum::<Vec3>();
         assert!(all.distance(by) < 1e-15, "{all} instead of {by}");

@@ -54,6 +54,7 @@ mod cross;
 pub mod fold;
 mod hand;
 pub mod hold;
+mod knot;
 pub mod line;
 pub mod meet;
 pub mod near;
@@ -71,6 +72,7 @@ mod tables;
 pub mod tail;
 mod watch;
 pub mod weave;
+mod zone;
 
 pub use hold::{By, Hold};
 pub use pass::{Overlap, Passing, Strand, inside_bodies, overlaps, passings};

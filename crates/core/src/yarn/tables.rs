@@ -10,6 +10,7 @@ use super::near::Near;
 use super::points::Points;
 use super::slide::Slide;
 use super::state::{Family, Kind, Woven};
+use super::zone::Zones;
 use crate::math::Vec3;
 use crate::parallel;
 
@@ -66,6 +67,8 @@ pub(super) struct Tables {
     pub ends: Vec<Ends>,
     /// Pairs that have passed.
     pub wrong: Vec<u32>,
+    /// What goes together for a substep.
+    pub zones: Zones,
     /// By holds: springs that pull at them.
     pub ties: Vec<Vec<Tie>>,
     /// Bodies as yarns meet them.
