@@ -15,76 +15,20 @@
 //! pair apart changes velocities only as far as they brought it together: what is deep in each other comes apart without being thrown apart.
 //!
 //! In every substep pairs are looked at first, all at once: those nearer than T, or passed, are then kept apart one after the other. Pairs that are further apart than they can come nearer in the meantime, by
-//! how they come nearer now, rest for some looks. At the end of a step pairs that have passed are gone over again, up to [`ROUNDS`] times; what stays on the wrong side is told ([`Woven::take_passings`]).
+//! how they come nearer now, rest for some looks. Pairs that have passed are gone over again, up to [`ROUNDS`] times; what is on the wrong side all the same goes back to where it was (`zone`, `knot`). What can't, since it had passed before it was a pair, is told ([`Woven::take_passings`]).
 //!
 //! Not compared: segments of one yarn that are near along it, and segments that meet at a crossing that holds ([`super::normals`] sees to these).
-//! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: all of a pair's way instead of one step, bounds of speed instead of the roots of a cubic to find it; whole cloth too. Limits: the tip of a yarn can go through between the yarns of whole cloth.
+//! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: all of a pair's way instead of one step, bounds of speed instead of the roots of a cubic to find it; whole cloth too. Limits: what goes further within a step than it did in the one before may pass through something that it is no pair with.
 
 use super::fold::Item;
 use super::near::Segment;
+use super::pair::{Ends, Pair, along, nearest};
 use super::pass::{self, Passing};
-use super::points::Points;
 use super::state::{Family, Kind, Woven};
 use crate::contact::ccd;
 use crate::math::Vec3;
 use crate::parallel;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-
-/// Two segments that may touch.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Pair {
-    /// Their numbers, the smaller one first.
-    key: [u32; 2],
-    /// From the second to the first (unit), when it was last seen on its side.
-    normal: Vec3,
-    /// Where its ends were drawn then [m].
-    seen: ccd::Corners,
-    /// Sign of the volume between them then.
-    side: bool,
-    /// How far they come nearer to each other in a step, at most [m].
-    way: f64,
-    /// How far apart they were at the last look [m], and how many looks it rests from there on; none if that isn't known.
-    apart: f32,
-    rested: u8,
-    /// Steps in which it was on the wrong side.
-    wrong: u8,
-}
-
-impl Pair {
-    const NONE: Self = Self {
-        key: [0; 2],
-        normal: Vec3::Y,
-        seen: [Vec3::ZERO; 4],
-        side: false,
-        way: 0.0,
-        apart: 0.0,
-        rested: 0,
-        wrong: 0,
-    };
-
-    /// True if its corners have passed.
-    #[inline(always)]
-    pub fn has_passed(&self, x: &ccd::Corners) -> bool {
-        let side = pass::flat(x) > 0.0;
-        // What is apart along a line all the way doesn't pass.
-        let apart = |x: &ccd::Corners| along(x, self.normal) > 0.0;
-        side != self.side && !(apart(x) && apart(&self.seen)) && pass::has_passed(&self.seen, x)
-    }
-
-    /// Follows its corners, between whose nearest points there is so much. True, and it stays as it was seen, if it has passed.
-    #[inline(always)]
-    fn follow(&mut self, x: &ccd::Corners, between: Vec3, length: f64) -> bool {
-        if self.has_passed(x) {
-            return true;
-        }
-        if length * length > SHORT {
-            (self.normal, self.seen, self.side) = (between / length, *x, pass::flat(x) > 0.0);
-        }
-        self.wrong = 0;
-        false
-    }
-}
 
 /// Two segments that may come near each other in a step.
 #[derive(Clone, Copy, Debug)]
@@ -94,33 +38,8 @@ struct Found {
     way: f64,
 }
 
-/// The ends of a pair: particles, and where yarns are drawn beside them [m].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ends {
-    pub particles: [u32; 4],
-    beside: [Vec3; 4],
-}
-
-impl Ends {
-    /// Where they are drawn [m].
-    #[inline(always)]
-    pub fn corners(&self, at: &Points) -> ccd::Corners {
-        self.drawn(|p| at.get(p))
-    }
-
-    /// Where they would be drawn if particles were elsewhere [m].
-    #[inline(always)]
-    pub fn drawn(&self, at: impl Fn(usize) -> Vec3) -> ccd::Corners {
-        let of = |k: usize| at(self.particles[k] as usize) + self.beside[k];
-        [of(0), of(1), of(2), of(3)]
-    }
-}
-
 /// A pair that is too near, instead of the number of looks after which the next one is due.
 const CLOSE: u8 = 0;
-
-/// Square of a length that is none [m²].
-const SHORT: f64 = 1e-24;
 
 /// How often pairs that have passed are gone over at the end of a step, at most.
 const ROUNDS: u32 = 16;
@@ -181,7 +100,7 @@ impl Woven {
                 *ends = self.ends_of(found.key.map(|id| near.folds.item(id)));
                 while old.next_if(|(old, _)| old.key < found.key).is_some() {}
                 (*pair, *rest) = match old.next_if(|(old, _)| old.key == found.key && old.wrong < FORGET) {
-                    Some((old, rest)) => (Pair { way: found.way, ..*old }, *rest),
+                    Some((old, rest)) => (Pair { way: found.way, late: old.wrong > 0, ..*old }, *rest),
                     None => (self.pair(found, ends), CLOSE),
                 };
             }
@@ -217,6 +136,11 @@ impl Woven {
     /// True if a pair has passed, with another normal of a crossing than it has.
     pub(super) fn has_passed_with(&self, k: u32, c: usize, normal: Vec3) -> bool {
         self.pairs[k as usize].has_passed(&self.corners_with(k, c, normal))
+    }
+
+    /// True if a pair had passed when the step began.
+    pub(super) fn is_late(&self, k: u32) -> bool {
+        self.pairs[k as usize].late
     }
 
     /// A pair is on its side as it is now.
@@ -334,8 +258,8 @@ impl Woven {
         let between = nearest(&seen).0;
         let across = || (seen[1] - seen[0]).cross(seen[3] - seen[2]).try_normalize().unwrap_or(Vec3::Y);
         let normal = between.try_normalize().unwrap_or_else(across);
-        let side = pass::flat(&seen) > 0.0;
-        Pair { key: found.key, normal, seen, side, way: found.way, apart: 0.0, rested: 0, wrong: 0 }
+        let (side, late) = (pass::flat(&seen) > 0.0, pass::has_passed(&seen, &at));
+        Pair { key: found.key, normal, seen, side, way: found.way, apart: 0.0, rested: 0, wrong: 0, late }
     }
 
     /// Keeps pairs apart; `share` is the part of a step from one look to the next.
@@ -447,27 +371,6 @@ impl Woven {
         }
         passed
     }
-}
-
-/// How far the first segment is beyond the second one along a line (unit), at least [m].
-#[inline(always)]
-fn along(x: &ccd::Corners, line: Vec3) -> f64 {
-    let along = [x[0].dot(line), x[1].dot(line), x[2].dot(line), x[3].dot(line)];
-    along[0].min(along[1]) - along[2].max(along[3])
-}
-
-/// From the nearest point of the second segment to that of the first, and where they are. As [`crate::contact::distance::edge_edge`] does, but without care for segments
-/// that have no length, and in a third of the time; of parallel ones a point that both are beside counts.
-#[inline(always)]
-fn nearest(x: &[Vec3; 4]) -> (Vec3, f64, f64) {
-    let (d1, d2, r) = (x[1] - x[0], x[3] - x[2], x[0] - x[2]);
-    let (a, b, e) = (d1.dot(d1), d1.dot(d2), d2.dot(d2));
-    let (c, f) = (d1.dot(r), d2.dot(r));
-    let area = a * e - b * b;
-    let s = if area > 1e-6 * a * e { ((b * f - c * e) / area).clamp(0.0, 1.0) } else { 0.5 };
-    let t = ((b * s + f) / e.max(SHORT)).clamp(0.0, 1.0);
-    let s = ((b * t - c) / a.max(SHORT)).clamp(0.0, 1.0);
-    (r + d1 * s - d2 * t, s, t)
 }
 
 #[cfg(test)]
@@ -606,24 +509,6 @@ mod tests {
                 let key = [weft(i, fold - 2), weft(i, fold + 1)];
                 assert!(keys(&cloth).contains(&key), "{fold}: {i}");
             }
-        }
-    }
-
-    #[test]
-    fn nearest_points_are_those_of_the_careful_search() {
-        for seed in 0..20_000 {
-            let vector = |k: u64| Vec3::from([0, 1, 2].map(|a| 2.0 * hash_unit(seed, 3 * k + a) - 1.0));
-            let mut x = [0, 1, 2, 3].map(vector);
-            if seed % 3 == 0 {
-                // Nearly parallel.
-                x[3] = x[2] + (x[1] - x[0]) * hash_unit(seed, 50) + vector(9) * 1e-2;
-            }
-            let law = distance::edge_edge_squared([x[0], x[1]], [x[2], x[3]]).sqrt();
-            let (between, s, t) = nearest(&x);
-            assert!((0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t));
-            // One turn from the feet on the lines: off by little, and only where segments are nearly parallel.
-            let off = between.length() - law;
-            assert!(off > -1e-12 && (off < 1e-9 || seed % 3 == 0 && off < 0.05), "{seed}: {off}");
         }
     }
 }

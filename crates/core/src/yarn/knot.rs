@@ -14,6 +14,7 @@
 //! What has passed through a knot by that joins it, as in zones, and that ends. All of a knot has one velocity afterwards. What is held stays where its hold has it; if that is what drives it through, it goes with the knot until the next substep.
 //!
 //! Source: as [`super::zone`], here with turns. Knots are rare: none in most steps.
+//! Limits: what passed in the step before, when it was no pair yet, is no knot: it is told.
 
 use super::normals::{Arms, fitted};
 use super::state::{Family, Woven};
@@ -89,6 +90,9 @@ impl Woven {
         mut crossings: Vec<usize>,
         before: &[Vec3],
     ) -> (Vec<u32>, Vec<usize>) {
+        // What had passed before it was a pair has no shape to go back to.
+        let late: Vec<u32> = pairs.iter().copied().filter(|&k| self.is_late(k)).collect();
+        pairs.retain(|&k| !self.is_late(k));
         let mut knots = Knots { sets: Sets::new(self.at.len()), members: BTreeMap::new(), stiff: BTreeSet::new() };
         for _ in 0..ROUNDS {
             let mut changed = BTreeSet::new();
@@ -113,8 +117,10 @@ impl Woven {
         let mut together = Vec::new();
         let members: Vec<u32> = knots.members.keys().copied().collect();
         self.pairs_of(&members, &mut together);
-        together.retain(|&k| knots.is_one(&self.tables.ends[k as usize].particles) && !pairs.contains(&k));
+        let ends = |k: u32| self.tables.ends[k as usize].particles;
+        together.retain(|&k| knots.is_one(&ends(k)) && !pairs.contains(&k) && !self.is_late(k));
         together.into_iter().for_each(|k| self.see(k));
+        pairs.extend(late);
         (pairs, crossings)
     }
 
@@ -193,7 +199,7 @@ impl Woven {
         self.pairs_of(members, &mut pairs);
         pairs.retain(|&k| {
             let ends = self.tables.ends[k as usize].particles;
-            !knots.keeps(&ends, &self.tables.w) && self.has_passed_with(k, usize::MAX, Vec3::ZERO)
+            !self.is_late(k) && !knots.keeps(&ends, &self.tables.w) && self.has_passed_with(k, usize::MAX, Vec3::ZERO)
         });
         (pairs, crossings)
     }

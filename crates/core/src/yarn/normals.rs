@@ -4,7 +4,8 @@
 //!
 //! Where a crossing is bent sharply or sheared nearly shut that isn't enough: yarns could pass through each other as the normal turns. With a, b the arms of warp and weft as drawn and n the normal, two arms touch where
 //! n is a sum of b and −a with weights of zero or more: on four arcs of the sphere, which go around the normals that are allowed. So where n·(b × a) of two arms is small, what was drawn when the step began is held against what is
-//! drawn now ([`super::pass`]), and if arms have passed the normal is chosen, of directions all around, with which none has, and which keeps the arms furthest apart. If there is none, that is told ([`Woven::take_passings`]).
+//! drawn now ([`super::pass`]), without what all arms have turned together, and if arms have passed the normal is chosen, of directions all around, with which none has, and which keeps the arms furthest apart. A normal moves the yarns that are drawn along it, so pairs
+//! that have passed by that count likewise. If there is none, the crossing becomes a `knot`.
 
 use super::line::GROUP;
 use super::pass::has_passed;

@@ -1,12 +1,12 @@
 //! Tables that are functions of the state: made anew when it changed its kind anywhere.
 
-use super::collide::{Ends, Pair};
 use super::couple::Couple;
 use super::cross::Own;
 use super::hold::Tie;
 use super::line::{Block, GROUP};
 use super::meet::Solid;
 use super::near::Near;
+use super::pair::{Ends, Pair};
 use super::points::Points;
 use super::slide::Slide;
 use super::state::{Family, Kind, Woven};

@@ -19,7 +19,7 @@
 //! Source: Bridson, Fedkiw and Anderson 2002, "Robust treatment of collisions, contact and friction for cloth animation", §7.3 (rigid impact zones; after Provot 1997). Deviations: by positions and in every substep; zones don't turn, since a substep is short.
 //! Limits: pairs alone; the yarns of one crossing are [`super::normals`]'s. What was on the wrong side when the substep began stays there.
 
-use super::collide::Pair;
+use super::pair::Pair;
 use super::state::Woven;
 use crate::lists::Lists;
 use crate::math::Vec3;
