@@ -156,7 +156,7 @@ impl Woven {
     /// Pairs that have passed as the normals are now, of those that are so near that they may have.
     pub(super) fn turned_through(&self) -> Vec<u32> {
         let mut lists = vec![Vec::new(); self.pairs.len().div_ceil(MANY_PAIRS)];
-        let near = 2.0 * self.spec.thickness as f32;
+        let near = 1.5 * self.spec.thickness as f32;
         parallel::for_each_chunk(&mut lists, 1, |list, found| {
             let first = list * MANY_PAIRS;
             let here = (first..(first + MANY_PAIRS).min(self.pairs.len())).filter(|&k| {
@@ -258,8 +258,9 @@ impl Woven {
         let between = nearest(&seen).0;
         let across = || (seen[1] - seen[0]).cross(seen[3] - seen[2]).try_normalize().unwrap_or(Vec3::Y);
         let normal = between.try_normalize().unwrap_or_else(across);
-        let (side, late) = (pass::flat(&seen) > 0.0, pass::has_passed(&seen, &at));
-        Pair { key: found.key, normal, seen, side, way: found.way, apart: 0.0, rested: 0, wrong: 0, late }
+        let side = pass::flat(&seen) > 0.0;
+        let pair = Pair { key: found.key, normal, seen, side, way: found.way, ..Pair::NONE };
+        Pair { late: pair.has_passed(&at), ..pair }
     }
 
     /// Keeps pairs apart; `share` is the part of a step from one look to the next.

@@ -225,7 +225,7 @@ impl Arms {
             }
         };
         between.chain(self.likely()).filter_map(Vec3::try_normalize).for_each(|n| ask(&mut best, n));
-        if thorough {
+        if thorough && best.0.0 > 0 {
             around().for_each(|n| ask(&mut best, n));
             // If none will do, nearer and nearer around the best.
             for step in [0.25, 0.12, 0.06, 0.03] {
