@@ -244,8 +244,10 @@ fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Resu
             );
         }
     }
-    if let Some(check) = check {
-        check.report(cloth.take_passings().len());
+    let told = cloth.take_passings().len();
+    match check {
+        Some(check) => check.report(told),
+        None => println!("passings: {told} told by the cloth itself"),
     }
     let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len().max(1) as f64;
     let all: Vec<f64> = before.iter().chain(&after).copied().collect();

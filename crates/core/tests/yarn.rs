@@ -119,11 +119,43 @@ fn passings_of_bars(self_collision: bool) -> (usize, usize) {
 }
 
 #[test]
-fn hardly_a_yarn_passes_through_another_one() {
+fn no_yarn_passes_through_another_one() {
     let ((kept, told), (let_through, _)) = (passings_of_bars(true), passings_of_bars(false));
     assert!(let_through > 200, "nothing would pass anyway: {let_through}");
+    assert_eq!(told, 0, "told by the cloth itself");
+    // From outside there are some: of ends that whip faster than was foreseen when the step began.
     assert!(kept <= let_through / 100, "{kept} of {let_through} pass");
-    assert!(told <= let_through / 100, "{told} are told");
+}
+
+#[test]
+fn nor_where_a_load_tears_off_a_corner() {
+    // Crossings there are bent around each other and drawn sideways until no normal will do.
+    for seed in [1, 2] {
+        let mut spec = Spec::muslin(80, 40);
+        (spec.stretch, spec.seed) = (24.0, seed);
+        let spec = spec.with_break_over_friction(20.0);
+        let (width, gravity) = (79.0 * spec.spacing, spec.gravity);
+        let side = 0.12 * width;
+        let drive = Drive::Free { mass: 1e-3, velocity: Vec3::ZERO, spin: Vec3::ZERO };
+        let cube = BodySpec::new("cube", Shape::Box { sides: Vec3::splat(side) });
+        let place = Vec3::new(width - 0.3 * side, -0.5 * side, 0.0);
+        let mut bodies = Bodies::new(vec![cube.at(Pose::at(place)).driven(drive)], gravity).unwrap();
+        let mut cloth = Woven::new(spec, Placement::default()).unwrap();
+        let rows = |cloth: &Woven, columns: std::ops::Range<usize>, rows: std::ops::Range<usize>| {
+            rows.flat_map(|j| columns.clone().map(move |i| (i, j)))
+                .map(|(i, j)| cloth.crossing(i, j))
+                .collect::<Vec<_>>()
+        };
+        let (top, tie) = (rows(&cloth, 0..80, 38..40), rows(&cloth, 70..80, 0..3));
+        cloth.hold("top", &top, still(), None, &bodies);
+        cloth.hold("tie", &tie, By::Body(0), None, &bodies);
+        for _ in 0..120 {
+            cloth.step(&mut bodies).unwrap();
+        }
+        assert!(cloth.cut_count() > 50, "nothing torn, nothing tested");
+        let told = cloth.take_passings();
+        assert!(told.is_empty(), "seed {seed}: {told:?}");
+    }
 }
 
 /// Mean length of free ends over seeds, when the cloth is drawn apart by `speed` of its width per second [crossings].

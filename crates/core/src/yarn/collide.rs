@@ -15,70 +15,20 @@
 //! pair apart changes velocities only as far as they brought it together: what is deep in each other comes apart without being thrown apart.
 //!
 //! In every substep pairs are looked at first, all at once: those nearer than T, or passed, are then kept apart one after the other. Pairs that are further apart than they can come nearer in the meantime, by
-//! how they come nearer now, rest for some looks. At the end of a step pairs that have passed are gone over again, up to [`ROUNDS`] times; what stays on the wrong side is told ([`Woven::take_passings`]).
+//! how they come nearer now, rest for some looks. Pairs that have passed are gone over again, up to [`ROUNDS`] times; what is on the wrong side all the same goes back to where it was (`zone`, `knot`). What can't, since it had passed before it was a pair, is told ([`Woven::take_passings`]).
 //!
 //! Not compared: segments of one yarn that are near along it, and segments that meet at a crossing that holds ([`super::normals`] sees to these).
-//! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: all of a pair's way instead of one step, bounds of speed instead of the roots of a cubic to find it; whole cloth too. Limits: the tip of a yarn can go through between the yarns of whole cloth.
+//! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: all of a pair's way instead of one step, bounds of speed instead of the roots of a cubic to find it; whole cloth too. Limits: what goes further within a step than it did in the one before may pass through something that it is no pair with.
 
 use super::fold::Item;
 use super::near::Segment;
+use super::pair::{Ends, Pair, along, nearest};
 use super::pass::{self, Passing};
-use super::points::Points;
 use super::state::{Family, Kind, Woven};
 use crate::contact::ccd;
 use crate::math::Vec3;
 use crate::parallel;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-
-/// Two segments that may touch.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Pair {
-    /// Their numbers, the smaller one first.
-    key: [u32; 2],
-    /// From the second to the first (unit), when it was last seen on its side.
-    normal: Vec3,
-    /// Where its ends were drawn then [m].
-    seen: ccd::Corners,
-    /// Sign of the volume between them then.
-    side: bool,
-    /// How far they come nearer to each other in a step, at most [m].
-    way: f64,
-    /// How far apart they were at the last look [m], and how many looks it rests from there on; none if that isn't known.
-    apart: f32,
-    rested: u8,
-    /// Steps in which it was on the wrong side.
-    wrong: u8,
-}
-
-impl Pair {
-    const NONE: Self = Self {
-        key: [0; 2],
-        normal: Vec3::Y,
-        seen: [Vec3::ZERO; 4],
-        side: false,
-        way: 0.0,
-        apart: 0.0,
-        rested: 0,
-        wrong: 0,
-    };
-
-    /// Follows its corners, between whose nearest points there is so much. True, and it stays as it was seen, if it has passed.
-    #[inline(always)]
-    fn follow(&mut self, x: &ccd::Corners, between: Vec3, length: f64) -> bool {
-        let side = pass::flat(x) > 0.0;
-        // What is apart along a line all the way doesn't pass.
-        let apart = |x: &ccd::Corners| along(x, self.normal) > 0.0;
-        if side != self.side && !(apart(x) && apart(&self.seen)) && pass::has_passed(&self.seen, x) {
-            return true;
-        }
-        if length * length > SHORT {
-            (self.normal, self.seen, self.side) = (between / length, *x, side);
-        }
-        self.wrong = 0;
-        false
-    }
-}
 
 /// Two segments that may come near each other in a step.
 #[derive(Clone, Copy, Debug)]
@@ -88,27 +38,8 @@ struct Found {
     way: f64,
 }
 
-/// The ends of a pair: particles, and where yarns are drawn beside them [m].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ends {
-    particles: [u32; 4],
-    beside: [Vec3; 4],
-}
-
-impl Ends {
-    /// Where they are drawn [m].
-    #[inline(always)]
-    fn corners(&self, at: &Points) -> ccd::Corners {
-        let of = |k: usize| at.get(self.particles[k] as usize) + self.beside[k];
-        [of(0), of(1), of(2), of(3)]
-    }
-}
-
 /// A pair that is too near, instead of the number of looks after which the next one is due.
 const CLOSE: u8 = 0;
-
-/// Square of a length that is none [m²].
-const SHORT: f64 = 1e-24;
 
 /// How often pairs that have passed are gone over at the end of a step, at most.
 const ROUNDS: u32 = 16;
@@ -169,7 +100,7 @@ impl Woven {
                 *ends = self.ends_of(found.key.map(|id| near.folds.item(id)));
                 while old.next_if(|(old, _)| old.key < found.key).is_some() {}
                 (*pair, *rest) = match old.next_if(|(old, _)| old.key == found.key && old.wrong < FORGET) {
-                    Some((old, rest)) => (Pair { way: found.way, ..*old }, *rest),
+                    Some((old, rest)) => (Pair { way: found.way, late: old.wrong > 0, ..*old }, *rest),
                     None => (self.pair(found, ends), CLOSE),
                 };
             }
@@ -178,6 +109,7 @@ impl Woven {
         self.tables.rests = std::mem::replace(&mut self.rests, rests);
         self.tables.ends = ends;
         self.tables.near = near;
+        self.tables.zones.pairs_changed();
     }
 
     /// Where the ends of two segments are.
@@ -188,6 +120,59 @@ impl Woven {
         };
         let ([p, q], [r, s], [c, d], [e, f]) = (a.segment.ends, b.segment.ends, beside(a), beside(b));
         Ends { particles: [p, q, r, s], beside: [c, d, e, f] }
+    }
+
+    /// Where the ends of a pair are drawn, with another normal of a crossing than it has.
+    fn corners_with(&self, k: u32, c: usize, normal: Vec3) -> ccd::Corners {
+        let [a, b] = self.pairs[k as usize].key.map(|id| self.tables.near.folds.item(id));
+        let of = |item: &Item, k: usize| {
+            let there = item.segment.crossings[k] as usize;
+            let normal = if there == c { normal } else { self.normal[there] };
+            self.at.get(item.segment.ends[k] as usize) + normal * item.over[k]
+        };
+        [of(a, 0), of(a, 1), of(b, 0), of(b, 1)]
+    }
+
+    /// True if a pair has passed, with another normal of a crossing than it has.
+    pub(super) fn has_passed_with(&self, k: u32, c: usize, normal: Vec3) -> bool {
+        self.pairs[k as usize].has_passed(&self.corners_with(k, c, normal))
+    }
+
+    /// True if a pair had passed when the step began.
+    pub(super) fn is_late(&self, k: u32) -> bool {
+        self.pairs[k as usize].late
+    }
+
+    /// A pair is on its side as it is now.
+    pub(super) fn see(&mut self, k: u32) {
+        let x = self.corners_with(k, usize::MAX, Vec3::ZERO);
+        let (between, ..) = nearest(&x);
+        let pair = &mut self.pairs[k as usize];
+        (pair.seen, pair.side, pair.wrong) = (x, pass::flat(&x) > 0.0, 0);
+        pair.normal = between.try_normalize().unwrap_or(pair.normal);
+        self.rests[k as usize] = CLOSE;
+    }
+
+    /// Pairs that have passed as the normals are now, of those that are so near that they may have.
+    pub(super) fn turned_through(&self) -> Vec<u32> {
+        let mut lists = vec![Vec::new(); self.pairs.len().div_ceil(MANY_PAIRS)];
+        let near = 1.5 * self.spec.thickness as f32;
+        parallel::for_each_chunk(&mut lists, 1, |list, found| {
+            let first = list * MANY_PAIRS;
+            let here = (first..(first + MANY_PAIRS).min(self.pairs.len())).filter(|&k| {
+                let is_near = self.rests[k] == CLOSE || self.pairs[k].apart < near;
+                is_near && self.has_passed_with(k as u32, usize::MAX, Vec3::ZERO)
+            });
+            found[0].extend(here.map(|k| k as u32));
+        });
+        lists.into_iter().flatten().collect()
+    }
+
+    /// Crossings that a pair is drawn beside.
+    pub(super) fn crossings_of(&self, k: u32) -> impl Iterator<Item = usize> {
+        let items = self.pairs[k as usize].key.map(|id| self.tables.near.folds.item(id));
+        let all = items.into_iter().flat_map(|item| item.segment.crossings).map(|c| c as usize);
+        all.filter(|&c| self.kind[c].is_one())
     }
 
     /// True if two segments are of one yarn and near along it, or meet at a crossing that holds.
@@ -274,11 +259,13 @@ impl Woven {
         let across = || (seen[1] - seen[0]).cross(seen[3] - seen[2]).try_normalize().unwrap_or(Vec3::Y);
         let normal = between.try_normalize().unwrap_or_else(across);
         let side = pass::flat(&seen) > 0.0;
-        Pair { key: found.key, normal, seen, side, way: found.way, apart: 0.0, rested: 0, wrong: 0 }
+        let pair = Pair { key: found.key, normal, seen, side, way: found.way, ..Pair::NONE };
+        Pair { late: pair.has_passed(&at), ..pair }
     }
 
-    /// Keeps pairs apart; `share` is the part of a step from one look to the next, `last` is true at the end of a step.
-    pub(super) fn keep_apart(&mut self, share: f64, last: bool) {
+    /// Keeps pairs apart; `share` is the part of a step from one look to the next.
+    pub(super) fn keep_apart(&mut self, share: f64) {
+        self.tables.zones.begin(self.at.len());
         self.look_at_pairs(share);
         // Those that are too near, one after the other: each feels what the ones before it did.
         let mut wrong = std::mem::take(&mut self.tables.wrong);
@@ -288,17 +275,24 @@ impl Woven {
                 wrong.push(k as u32);
             }
         }
-        if last {
-            for _ in 0..ROUNDS {
-                wrong.retain(|&k| self.keep_pair(k as usize));
+        for _ in 0..ROUNDS {
+            if wrong.is_empty() {
+                break;
             }
-            for &k in &wrong {
-                let pair = &mut self.pairs[k as usize];
-                pair.wrong += 1;
-                if pair.wrong == 1 {
-                    let (key, place) = (pair.key, (pair.seen[0] + pair.seen[2]) * 0.5);
-                    self.tell_passing(key, place);
-                }
+            wrong.retain(|&k| self.keep_pair(k as usize));
+        }
+        self.tables.wrong = wrong;
+    }
+
+    /// At the end of a step: pairs that are on the wrong side are told, when they come to be there.
+    pub(super) fn tell_wrong(&mut self) {
+        let wrong = std::mem::take(&mut self.tables.wrong);
+        for &k in &wrong {
+            let pair = &mut self.pairs[k as usize];
+            pair.wrong += 1;
+            if pair.wrong == 1 {
+                let (key, place) = (pair.key, (pair.seen[0] + pair.seen[2]) * 0.5);
+                self.tell_passing(key, place);
             }
         }
         self.tables.wrong = wrong;
@@ -365,6 +359,7 @@ impl Woven {
             + w[at[3]] * share[3] * share[3];
         if weight > 0.0 {
             let before = &mut self.tables.before;
+            at.iter().for_each(|&p| self.tables.zones.note(p, self.at.get(p), before.get(p)));
             let come = |k: usize| (self.at.get(at[k]) - before.get(at[k])).dot(normal) * share[k];
             let nearer = -(come(0) + come(1) + come(2) + come(3));
             let quietly = (missing - nearer.max(0.0)).max(0.0);
@@ -372,31 +367,11 @@ impl Woven {
                 let by = normal * (share[k] * w[at[k]] / weight);
                 self.at.add(at[k], by * missing);
                 before.add(at[k], by * quietly);
+                self.tables.zones.moved(at[k], self.at.get(at[k]));
             }
         }
         passed
     }
-}
-
-/// How far the first segment is beyond the second one along a line (unit), at least [m].
-#[inline(always)]
-fn along(x: &ccd::Corners, line: Vec3) -> f64 {
-    let along = [x[0].dot(line), x[1].dot(line), x[2].dot(line), x[3].dot(line)];
-    along[0].min(along[1]) - along[2].max(along[3])
-}
-
-/// From the nearest point of the second segment to that of the first, and where they are. As [`crate::contact::distance::edge_edge`] does, but without care for segments
-/// that have no length, and in a third of the time; of parallel ones a point that both are beside counts.
-#[inline(always)]
-fn nearest(x: &[Vec3; 4]) -> (Vec3, f64, f64) {
-    let (d1, d2, r) = (x[1] - x[0], x[3] - x[2], x[0] - x[2]);
-    let (a, b, e) = (d1.dot(d1), d1.dot(d2), d2.dot(d2));
-    let (c, f) = (d1.dot(r), d2.dot(r));
-    let area = a * e - b * b;
-    let s = if area > 1e-6 * a * e { ((b * f - c * e) / area).clamp(0.0, 1.0) } else { 0.5 };
-    let t = ((b * s + f) / e.max(SHORT)).clamp(0.0, 1.0);
-    let s = ((b * t - c) / a.max(SHORT)).clamp(0.0, 1.0);
-    (r + d1 * s - d2 * t, s, t)
 }
 
 #[cfg(test)]
@@ -486,7 +461,7 @@ mod tests {
         }
         cloth.tables.before.clone_from(&cloth.at);
         assert!((1..11).all(|i| apart(&cloth, i) < 0.0));
-        (0..60).for_each(|_| cloth.keep_apart(0.1, true));
+        (0..60).for_each(|_| cloth.keep_apart(0.1));
         for i in 1..11 {
             assert!(apart(&cloth, i) > 0.9 * cloth.spec.thickness, "{i}: {}", apart(&cloth, i));
         }
@@ -509,7 +484,7 @@ mod tests {
         // The warp's particle comes nearer by a fifth of the thickness.
         let by = cloth.normal[c] * (-0.2 * cloth.side(c) * cloth.spec.thickness);
         cloth.at.add(p, by);
-        (0..40).for_each(|_| cloth.keep_apart(0.1, true));
+        (0..40).for_each(|_| cloth.keep_apart(0.1));
         let gone = |p: usize| cloth.at.get(p) - cloth.tables.before.get(p);
         let all = (0..cloth.at.len()).map(gone).sum::<Vec3>();
         assert!(all.distance(by) < 1e-15, "{all} instead of {by}");
@@ -535,24 +510,6 @@ mod tests {
                 let key = [weft(i, fold - 2), weft(i, fold + 1)];
                 assert!(keys(&cloth).contains(&key), "{fold}: {i}");
             }
-        }
-    }
-
-    #[test]
-    fn nearest_points_are_those_of_the_careful_search() {
-        for seed in 0..20_000 {
-            let vector = |k: u64| Vec3::from([0, 1, 2].map(|a| 2.0 * hash_unit(seed, 3 * k + a) - 1.0));
-            let mut x = [0, 1, 2, 3].map(vector);
-            if seed % 3 == 0 {
-                // Nearly parallel.
-                x[3] = x[2] + (x[1] - x[0]) * hash_unit(seed, 50) + vector(9) * 1e-2;
-            }
-            let law = distance::edge_edge_squared([x[0], x[1]], [x[2], x[3]]).sqrt();
-            let (between, s, t) = nearest(&x);
-            assert!((0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t));
-            // One turn from the feet on the lines: off by little, and only where segments are nearly parallel.
-            let off = between.length() - law;
-            assert!(off > -1e-12 && (off < 1e-9 || seed % 3 == 0 && off < 0.05), "{seed}: {off}");
         }
     }
 }

@@ -253,7 +253,9 @@ impl Woven {
                 let length = slid.length();
                 let rub = if length > friction * out { friction * out / length } else { 1.0 };
                 let moved = normal * out - slid * rub;
+                self.tables.zones.note(p, x, before);
                 self.at.set(p, x + moved);
+                self.tables.zones.moved(p, x + moved);
                 let push = moved / (-w * h);
                 impulse += push;
                 turning += (x - middle).cross(push);

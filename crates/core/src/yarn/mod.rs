@@ -8,8 +8,8 @@
 //! 2. `find_couples`, `find_pairs`, `find_near_bodies`: normals and neighbours of couples ([`couple`]); yarns that may touch ([`near`], [`fold`], [`collide`]); what may touch
 //!    bodies ([`meet`]).
 //! 3. Substeps: `predict` (velocities with damping by state, gravity, air), `shear` ([`sheet`]), `press_on`, `solve_lines` (all yarns at once; [`line`], and `cross` for what warps and wefts tell each other), in which yarns flow through
-//!    crossings ([`slide`]), or `sweep` (the paper's; [`sweep`]), `hold_couples`, `keep_apart`, `meet_bodies`.
-//! 4. `velocities`, `take_tensions`; `turn_normals`: the side on which yarns lie on each other at their crossings (`normals`); `change`: cuts, what comes loose, disconnections ([`change`]),
+//!    crossings ([`slide`]), or `sweep` (the paper's; [`sweep`]), `hold_couples`, `keep_apart`, `meet_bodies`, `hold_back`: what has passed all the same goes back (`zone`).
+//! 4. `velocities`, `take_tensions`; `turn_normals`: the side on which yarns lie on each other at their crossings (`normals`, and `knot` where there is none); `change`: cuts, what comes loose, disconnections ([`change`]),
 //!    ends that draw out of their last crossing ([`tail`]).
 //!
 //! # How to use it
@@ -54,10 +54,12 @@ mod cross;
 pub mod fold;
 mod hand;
 pub mod hold;
+mod knot;
 pub mod line;
 pub mod meet;
 pub mod near;
 mod normals;
+mod pair;
 pub mod pass;
 mod points;
 mod read;
@@ -71,6 +73,7 @@ mod tables;
 pub mod tail;
 mod watch;
 pub mod weave;
+mod zone;
 
 pub use hold::{By, Hold};
 pub use pass::{Overlap, Passing, Strand, inside_bodies, overlaps, passings};

@@ -150,6 +150,12 @@ impl Woven {
     /// How far all particles go in a step.
     pub(super) fn find_ways(&self, near: &mut Near) {
         near.way.resize(self.gone.len(), Vec3::ZERO);
-        parallel::for_each(&mut near.way, |p, way| *way = self.ahead(p as u32, 1.0));
+        // What is let go of, as the ends of a yarn that broke, is faster at the end of a step than it was on the whole.
+        let furthest = AHEAD * self.spec.spacing;
+        parallel::for_each(&mut near.way, |p, way| {
+            let (gone, goes) = (self.ahead(p as u32, 1.0), self.v.get(p) * self.spec.step);
+            let faster = goes.length_squared() > gone.length_squared();
+            *way = if faster { goes.clamp_length_max(furthest) } else { gone };
+        });
     }
 }

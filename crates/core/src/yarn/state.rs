@@ -9,9 +9,9 @@
 //! as whole numbers and change as the yarns slip: with friction by what has flowed through the crossing ([`super::slide`]), as a couple of two particles by
 //! where along the yarns it is.
 
-use super::collide::Pair;
 use super::fold::Fold;
 use super::hold::Hold;
+use super::pair::Pair;
 use super::pass::Passing;
 use super::points::Points;
 use super::spec::{Sliding, Solver, Spec, SpecError};

@@ -83,8 +83,9 @@ impl Woven {
                 }
                 Some(count) => self.sweep(h, count),
             }
-            self.keep_apart(1.0 / f64::from(substeps), k == substeps);
+            self.keep_apart(1.0 / f64::from(substeps));
             self.meet_bodies(bodies, h);
+            self.hold_back();
             self.weigh(bodies, h, 1.0 / f64::from(substeps));
             bodies.advance(h);
             look(self);
@@ -96,6 +97,7 @@ impl Woven {
         }
         self.check()?;
         self.turn_normals();
+        self.tell_wrong();
         if let Some(body) = bodies.broken() {
             return Err(StepError::Body { step: self.step, time: self.time(), body });
         }

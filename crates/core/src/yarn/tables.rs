@@ -1,15 +1,16 @@
 //! Tables that are functions of the state: made anew when it changed its kind anywhere.
 
-use super::collide::{Ends, Pair};
 use super::couple::Couple;
 use super::cross::Own;
 use super::hold::Tie;
 use super::line::{Block, GROUP};
 use super::meet::Solid;
 use super::near::Near;
+use super::pair::{Ends, Pair};
 use super::points::Points;
 use super::slide::Slide;
 use super::state::{Family, Kind, Woven};
+use super::zone::Zones;
 use crate::math::Vec3;
 use crate::parallel;
 
@@ -66,6 +67,8 @@ pub(super) struct Tables {
     pub ends: Vec<Ends>,
     /// Pairs that have passed.
     pub wrong: Vec<u32>,
+    /// What goes together for a substep.
+    pub zones: Zones,
     /// By holds: springs that pull at them.
     pub ties: Vec<Vec<Tie>>,
     /// Bodies as yarns meet them.
