@@ -9,8 +9,8 @@
 //! | w | `cloth.inverse_mass` | 1/kg | zero for a held node, which moves by the velocity of its grip |
 //!
 //! Where stress is read, forces are brought into balance after a step, see `balance.rs`: loads are right then, and a step costs about as much as an implicit one. Without (`balance = false`) stress is read where sweeps leave the
-//! cloth: single faces are off by a factor of three, the mean over those of a node and along a line by less. Strips of 4 mm edges then tear at 0.6 of their strength with ω²h² = 130 (for the highest frequency ω of the cloth and a
-//! substep h), trousers at 1.3 of their load. That is for play: quick, and calm where a body hits hard, if substeps are short (ω²h² below 100).
+//! cloth: single faces are off by a factor of three, the mean over those of a node and along a line by less. Strips of 4 mm edges then tear at 0.5 to 0.9 of their strength with ω²h² = 130 (for the highest frequency ω of the cloth and a
+//! substep h), trousers at 1.6 to 6 times their load, by mesh. That is for play: quick, and calm where a body hits hard, if substeps are short (ω²h² below 100).
 //!
 //! What is softer than the stiffest elements, as bending is, is projected less often, by the ratio of the frequencies, but within one over its own (see `potential/project.rs`).
 //!
