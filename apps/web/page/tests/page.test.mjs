@@ -400,6 +400,24 @@ sheetTest("everything can be done by keyboard", async (page) => {
   await page.locator("#help").waitFor({ state: "hidden" });
 });
 
+sheetTest("a hand that takes hold while the scene starts again is let go", async (page) => {
+  await step(page, 2);
+  await until(page, "two steps", (now) => now.step >= 2);
+  // Within one task, so that the engine hasn't answered when the hand takes hold.
+  await page.evaluate(() => {
+    document.getElementById("restart").click();
+    document.getElementById("canvas").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  });
+  await until(page, "the beginning", (now) => now.step === 0);
+  let held = true;
+  for (let i = 0; held && i < 50; i++) {
+    await step(page, 1);
+    await page.waitForTimeout(100);
+    held = (await state(page)).grips.some((grip) => grip.hand !== null);
+  }
+  assert.equal(held, false, "the engine holds what the page has let go of");
+});
+
 /** Where the mark of a hand is, or null; after the next frame of the browser. */
 const handMark = (page) =>
   page.evaluate(async () => {
