@@ -8,6 +8,7 @@
 mod directional;
 mod edge_strain;
 mod separation_tensor;
+mod smooth;
 mod toughness;
 
 pub use directional::{Direction, Directional, Sectors, Strengths};
