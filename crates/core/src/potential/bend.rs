@@ -23,6 +23,9 @@
 //! Stiffness: κ ∇θ ∇θᵀ (Gauss-Newton), positive semi-definite as it stands and exact where θ = 0; what is left out, κ θ ∇²θ,
 //! has both signs.
 //!
+//! Faces that are crushed, to less than half of the hinge's smaller height at rest, have hardly a normal any more, and 1/r grows beyond all bounds. κ is then less by the square of what is left of that half: forces and stiffness
+//! are no larger than with it, and still in balance. What the energy changes by that is left out of the forces.
+//!
 //! Constraint: C = θ with compliance 1/κ.
 
 use super::{Constraint, Element, Row, Tangent};
@@ -84,6 +87,16 @@ pub(super) fn turned(x: &Nodes, length: f64, n1: Vec3, n2: Vec3, squares: f64) -
     angle(-length * n1.dot(x[3] - x[0]), n1.dot(n2), squares.sqrt())
 }
 
+/// The least height of a face of a hinge that has all of its stiffness, over the smaller of the two at rest.
+const CRUSHED: f64 = 0.5;
+
+/// What is left of the stiffness of a hinge, by the squares of its normals, of its length and of the smaller height at rest.
+#[inline(always)]
+pub(super) fn uncrushed(s1: f64, s2: f64, length_squared: f64, low_squared: f64) -> f64 {
+    let least = CRUSHED * CRUSHED * low_squared * length_squared;
+    (s1.min(s2) / least.max(f64::MIN_POSITIVE)).min(1.0)
+}
+
 /// −M ∇θ: the force on each node of a moment M [N·m] that closes the hinge. Normals come with their squares.
 #[inline(always)]
 pub(super) fn along(
@@ -109,12 +122,13 @@ pub(super) fn along(
 
 /// C = θ, of which `stiffness` [N·m] is one over the compliance: its moment over θ.
 #[inline(always)]
-pub(super) fn angle_constraint(x: &Nodes, stiffness: impl Fn(f64) -> f64) -> Constraint<4> {
+pub(super) fn angle_constraint(x: &Nodes, low_squared: f64, stiffness: impl Fn(f64) -> f64) -> Constraint<4> {
     let (edge, n1, n2) = frame(x);
     let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
     let value = turned(x, length_squared.sqrt(), n1, n2, s1 * s2);
     let slope = along(x, -1.0, edge, (n1, s1), (n2, s2), length_squared);
-    Constraint { value, slope, compliance: 1.0 / stiffness(value) }
+    let left = uncrushed(s1, s2, length_squared, low_squared);
+    Constraint { value, slope, compliance: 1.0 / (left * stiffness(value)) }
 }
 
 impl Element<4, 2> for Bend {
@@ -133,26 +147,28 @@ impl Element<4, 2> for Bend {
     }
 
     #[inline(always)]
-    fn energy(&self, &[stiffness, _]: &Hinge, x: &Nodes) -> f64 {
-        let (edge, n1, n2) = frame(x);
-        let turned = turned(x, edge.length(), n1, n2, n1.length_squared() * n2.length_squared());
-        0.5 * stiffness * turned * turned
-    }
-
-    #[inline(always)]
-    fn force(&self, &[stiffness, _]: &Hinge, x: &Nodes, _v: &Nodes) -> Nodes {
+    fn energy(&self, &[stiffness, low]: &Hinge, x: &Nodes) -> f64 {
         let (edge, n1, n2) = frame(x);
         let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
-        let squares = s1 * s2;
-        let length = length_squared.sqrt();
-        along(x, stiffness * turned(x, length, n1, n2, squares), edge, (n1, s1), (n2, s2), length_squared)
+        let turned = turned(x, length_squared.sqrt(), n1, n2, s1 * s2);
+        0.5 * stiffness * uncrushed(s1, s2, length_squared, low) * turned * turned
     }
 
     #[inline(always)]
-    fn tangent(&self, &[stiffness, _]: &Hinge, x: &Nodes, per_x: f64, _per_v: f64) -> Tangent<4> {
+    fn force(&self, &[stiffness, low]: &Hinge, x: &Nodes, _v: &Nodes) -> Nodes {
         let (edge, n1, n2) = frame(x);
-        let (s1, s2) = (n1.length_squared(), n2.length_squared());
-        let slope = along(x, 1.0, edge, (n1, s1), (n2, s2), edge.length_squared());
+        let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
+        let stiffness = stiffness * uncrushed(s1, s2, length_squared, low);
+        let moment = stiffness * turned(x, length_squared.sqrt(), n1, n2, s1 * s2);
+        along(x, moment, edge, (n1, s1), (n2, s2), length_squared)
+    }
+
+    #[inline(always)]
+    fn tangent(&self, &[stiffness, low]: &Hinge, x: &Nodes, per_x: f64, _per_v: f64) -> Tangent<4> {
+        let (edge, n1, n2) = frame(x);
+        let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
+        let stiffness = stiffness * uncrushed(s1, s2, length_squared, low);
+        let slope = along(x, 1.0, edge, (n1, s1), (n2, s2), length_squared);
         let mut all = [[Mat3::ZERO; 4]; 4];
         for i in 0..4 {
             let scaled = slope[i] * (per_x * stiffness);
@@ -164,8 +180,8 @@ impl Element<4, 2> for Bend {
     }
 
     #[inline(always)]
-    fn constraint(&self, &[stiffness, _]: &Hinge, x: &Nodes) -> Constraint<4> {
-        angle_constraint(x, |_| stiffness)
+    fn constraint(&self, &[stiffness, low]: &Hinge, x: &Nodes) -> Constraint<4> {
+        angle_constraint(x, low, |_| stiffness)
     }
 
     fn bounds(&self, &[stiffness, height_squared]: &Hinge) -> (f64, f64) {
@@ -198,6 +214,21 @@ mod tests {
         assert!(Bend { stiffness: 1.0 }.energy(&HINGE, &flat) < 1e-25);
         laws::stiffness_is_the_slope(&Bend { stiffness: 1.0 }, &HINGE, flat, 2.0);
         laws::stiffness_never_pushes(&Bend { stiffness: 1.0 }, &HINGE, FOLDED, 2.0);
+    }
+
+    #[test]
+    fn crushed_faces_bend_no_harder_than_half_of_one() {
+        let bend = Bend { stiffness: 1.0 };
+        let most = HINGE[0] / (CRUSHED * CRUSHED * HINGE[1]);
+        for height in [0.4, 1e-2, 1e-5, 0.0] {
+            let mut crushed = FOLDED;
+            let (edge, n1, _) = frame(&FOLDED);
+            crushed[2] = FOLDED[0] + edge * 0.4 + n1.cross(edge).normalize() * height;
+            let stiffness = bend.tangent(&HINGE, &crushed, 1.0, 0.0)[2][2];
+            assert!(stiffness.col(0).length() < 1.0001 * most, "height {height}: {stiffness:?}");
+            laws::balanced(crushed, bend.force(&HINGE, &crushed, &[Vec3::ZERO; 4]), 2.0);
+            laws::stiffness_never_pushes(&bend, &HINGE, crushed, 2.0);
+        }
     }
 
     #[test]

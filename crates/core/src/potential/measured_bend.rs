@@ -20,7 +20,7 @@
 //! Limits: hinges of all directions share in any bending, so the directions are blurred: of a fabric that is eight times as
 //! stiff along the warp half of it is left, of one that is half as stiff again nine tenths. Where B falls steeply (the last curvature of many fabrics) the moment itself falls, and folds become sharp.
 
-use super::bend::{Nodes, Shape, along, angle_constraint, frame, turned};
+use super::bend::{Nodes, Shape, along, angle_constraint, frame, turned, uncrushed};
 use super::{Constraint, Element, Row, Tangent};
 use crate::cloth::Cloth;
 use crate::math::{Mat3, atan2, outer};
@@ -158,8 +158,9 @@ impl Element<4, 8> for MeasuredBend {
 
     fn energy(&self, rest: &Hinge, x: &Nodes) -> f64 {
         let (edge, n1, n2) = frame(x);
-        let turned = turned(x, edge.length(), n1, n2, n1.length_squared() * n2.length_squared());
-        rest[1] * self.stored(&five(rest), turned * rest[0])
+        let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
+        let turned = turned(x, length_squared.sqrt(), n1, n2, s1 * s2);
+        rest[1] * uncrushed(s1, s2, length_squared, rest[7]) * self.stored(&five(rest), turned * rest[0])
     }
 
     #[inline(always)]
@@ -167,7 +168,7 @@ impl Element<4, 8> for MeasuredBend {
         let (edge, n1, n2) = frame(x);
         let (s1, s2, length_squared) = (n1.length_squared(), n2.length_squared(), edge.length_squared());
         let curvature = turned(x, length_squared.sqrt(), n1, n2, s1 * s2) * rest[0];
-        let (stiffness, _) = self.stiffness(&five(rest), curvature);
+        let stiffness = self.stiffness(&five(rest), curvature).0 * uncrushed(s1, s2, length_squared, rest[7]);
         along(x, stiffness * curvature * (rest[0] * rest[1]), edge, (n1, s1), (n2, s2), length_squared)
     }
 
@@ -178,6 +179,7 @@ impl Element<4, 8> for MeasuredBend {
         let curvature = turned(x, length_squared.sqrt(), n1, n2, s1 * s2) * rest[0];
         let (stiffness, slope) = self.stiffness(&five(rest), curvature);
         let stiffness = (stiffness + slope.max(0.0) * curvature.abs()) * (rest[0] * rest[0] * rest[1]);
+        let stiffness = stiffness * uncrushed(s1, s2, length_squared, rest[7]);
         let gradient = along(x, 1.0, edge, (n1, s1), (n2, s2), length_squared);
         let mut all = [[Mat3::ZERO; 4]; 4];
         for i in 0..4 {
@@ -192,7 +194,7 @@ impl Element<4, 8> for MeasuredBend {
     #[inline(always)]
     fn constraint(&self, rest: &Hinge, x: &Nodes) -> Constraint<4> {
         let moment = |turned: f64| self.stiffness(&five(rest), turned * rest[0]).0 * (rest[0] * rest[0] * rest[1]);
-        angle_constraint(x, moment)
+        angle_constraint(x, rest[7], moment)
     }
 
     fn bounds(&self, rest: &Hinge) -> (f64, f64) {
