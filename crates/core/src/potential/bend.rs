@@ -88,7 +88,7 @@ pub(super) fn turned(x: &Nodes, length: f64, n1: Vec3, n2: Vec3, squares: f64) -
 }
 
 /// The least height of a face of a hinge that has all of its stiffness, over the smaller of the two at rest.
-const CRUSHED: f64 = 0.5;
+pub(crate) const CRUSHED: f64 = 0.5;
 
 /// What is left of the stiffness of a hinge, by the squares of its normals, of its length and of the smaller height at rest.
 #[inline(always)]
@@ -182,6 +182,10 @@ impl Element<4, 2> for Bend {
     #[inline(always)]
     fn constraint(&self, &[stiffness, low]: &Hinge, x: &Nodes) -> Constraint<4> {
         angle_constraint(x, low, |_| stiffness)
+    }
+
+    fn hinge(&self, rest: &Hinge) -> Option<[f64; 2]> {
+        Some(*rest)
     }
 
     fn bounds(&self, &[stiffness, height_squared]: &Hinge) -> (f64, f64) {

@@ -24,6 +24,7 @@ mod stretch;
 
 pub use air::{Air, Drag};
 pub use bend::Bend;
+pub(crate) use bend::CRUSHED;
 pub use bend_shear::BendShear;
 pub use bond::{Bond, Bonds, Hold};
 pub use crimped::{Crimped, Curve};
@@ -31,7 +32,7 @@ pub use gravity::Gravity;
 pub use measured::{Measured, MeasuredLaw, ROWS};
 pub use measured_bend::{Bending, MeasuredBend};
 pub use membrane::{Elasticity, Law, Membrane};
-pub use project::{Batch, Constraint, Place, Shift, Spring, Triangle, narrow, widen};
+pub use project::{Batch, Constraint, Hinge, Place, Shift, Spring, Triangle, narrow, widen};
 pub use set::{Element, ElementSet, Row, Tangent};
 pub use shear::Shear;
 pub use stretch::Stretch;
@@ -107,6 +108,11 @@ pub trait Potential: Send + Sync {
 
     /// The row as a triangle of a membrane whose matrix C is constant, with that matrix, if that is all it is: likewise.
     fn triangle(&self, _row: u32) -> Option<(Triangle, Elasticity)> {
+        None
+    }
+
+    /// The row as a hinge whose moment is in proportion to its angle, if that is all it is: likewise.
+    fn hinge(&self, _row: u32) -> Option<Hinge> {
         None
     }
 

@@ -56,6 +56,17 @@ pub struct Triangle {
     pub metric: [f64; 3],
 }
 
+/// A hinge between two faces, likewise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hinge {
+    /// The two ends of its edge, then the outer nodes.
+    pub nodes: [u32; 4],
+    /// Moment over angle [N·m].
+    pub stiffness: f64,
+    /// The smaller of its two heights at rest, squared [m²].
+    pub low_squared: f64,
+}
+
 /// Rows of one kind of elements in the order in which they are projected, in blocks of which every row is a lane. Rows of one
 /// block share no node, so a block is vector code.
 #[derive(Clone, Default)]

@@ -1,6 +1,6 @@
 //! The loop over all elements of one kind, written once.
 
-use super::{Batch, Constraint, Elasticity, Place, Potential, Scratch, Shift, Spring, Triangle, widen};
+use super::{Batch, Constraint, Elasticity, Hinge, Place, Potential, Scratch, Shift, Spring, Triangle, widen};
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
 use crate::lists::Lists;
@@ -69,6 +69,11 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
 
     /// Weights, area and rest metric of a triangle ([`Triangle`](super::Triangle)), and the matrix C, if the element is a membrane whose C is constant.
     fn triangle(&self, _rest: &[f64; R]) -> Option<([f64; 4], f64, [f64; 3], Elasticity)> {
+        None
+    }
+
+    /// Stiffness and the smaller height at rest, squared, of a hinge ([`Hinge`](super::Hinge)), if the element is one whose moment is in proportion to its angle.
+    fn hinge(&self, _rest: &[f64; R]) -> Option<[f64; 2]> {
         None
     }
 
@@ -674,6 +679,13 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         let (&[a, b, c], (weights, area, metric, elasticity)) =
             (<&[usize; 3]>::try_from(&nodes[..]).ok()?, self.element.triangle(&rest)?);
         Some((Triangle { nodes: [a as u32, b as u32, c as u32], weights, area, metric }, elasticity))
+    }
+
+    fn hinge(&self, row: u32) -> Option<Hinge> {
+        let (nodes, rest) = self.blocks[row as usize / LANES].row(row as usize % LANES)?;
+        let (&[a, b, c, d], [stiffness, low_squared]) =
+            (<&[usize; 4]>::try_from(&nodes[..]).ok()?, self.element.hinge(&rest)?);
+        Some(Hinge { nodes: [a as u32, b as u32, c as u32, d as u32], stiffness, low_squared })
     }
 
     fn lag(&self) -> f64 {

@@ -8,10 +8,11 @@
 //! 3. positions and velocities are written back in double precision.
 //!
 //! Elements are divided and coloured in `domain.rs`, the same way for all kinds. Plain springs are projected in `springs.rs`; of the
-//! others, rows of one colour are copied into blocks that their potential projects as vector code. Triangles of a membrane with one matrix C are projected in `triangles.rs`.
+//! others, rows of one colour are copied into blocks that their potential projects as vector code. Triangles of a membrane with one matrix C are projected in `triangles.rs`, hinges with one stiffness each in `hinges.rs`.
 
 mod balance;
 mod domain;
+mod hinges;
 mod levels;
 mod pbd;
 mod springs;
@@ -28,6 +29,7 @@ use crate::math::Vec3;
 use crate::parallel;
 use crate::potential::{Batch, Forces, Place, Potential, Shift, narrow, widen};
 use domain::{Parts, WINDOW};
+use hinges::Hinges;
 use springs::Springs;
 use triangles::Triangles;
 
@@ -194,6 +196,8 @@ enum Table {
     Springs(Springs),
     /// Likewise.
     Triangles(Triangles),
+    /// Likewise.
+    Hinges(Hinges),
     /// By its potential, block by block.
     General(General),
     /// Not at all: it is a load.
@@ -276,6 +280,10 @@ impl Tables {
                     triangles.begin(&cloth.x, &cloth.inverse_mass, h, h * f64::from(every));
                     self.every.push(every);
                 }
+                Table::Hinges(hinges) => {
+                    hinges.begin(&cloth.x, &cloth.inverse_mass, h, h * f64::from(every));
+                    self.every.push(every);
+                }
                 Table::General(_) | Table::Load => self.every.push(every),
             }
         }
@@ -287,8 +295,9 @@ impl Tables {
             match table {
                 Table::Springs(springs) if again => springs.forget(),
                 Table::Triangles(triangles) if again => triangles.forget(),
+                Table::Hinges(hinges) if again => hinges.forget(),
                 Table::General(general) => general.forget(),
-                Table::Springs(_) | Table::Triangles(_) | Table::Load => {}
+                Table::Springs(_) | Table::Triangles(_) | Table::Hinges(_) | Table::Load => {}
             }
         }
     }
@@ -301,6 +310,7 @@ impl Tables {
             match table {
                 Table::General(general) => general.sweep(&**potential, cloth, shifts, shifts.h * f64::from(every)),
                 Table::Triangles(triangles) => triangles.sweep(&mut shifts.now, &shifts.before, again),
+                Table::Hinges(hinges) => hinges.sweep(&mut shifts.now, &shifts.before, again),
                 Table::Springs(_) | Table::Load => {}
             }
         }
@@ -321,7 +331,7 @@ impl Table {
         if !potential.is_stiff() {
             return Self::Load;
         }
-        let (mut springs, mut triangles, mut elasticity) = (Vec::new(), Vec::new(), None);
+        let (mut springs, mut triangles, mut hinges, mut elasticity) = (Vec::new(), Vec::new(), Vec::new(), None);
         let (mut rows, mut nodes, mut each) = (Vec::new(), Vec::new(), 1);
         potential.visit_rows(&mut |row, of| {
             rows.push(row);
@@ -333,9 +343,13 @@ impl Table {
                     elasticity = Some(of);
                     triangle
                 })),
+                4 => hinges.extend(potential.hinge(row)),
                 _ => {}
             }
         });
+        if !hinges.is_empty() && hinges.len() == rows.len() {
+            return Self::Hinges(Hinges::new(&hinges, node_count));
+        }
         if let Some(elasticity) = elasticity.filter(|_| triangles.len() == rows.len()) {
             return Self::Triangles(Triangles::new(&triangles, elasticity, potential.lag(), node_count));
         }
