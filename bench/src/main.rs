@@ -73,6 +73,9 @@ enum Work {
         /// Threads.
         #[arg(long, value_delimiter = ',', default_values_t = [2, 1], value_parser = clap::value_parser!(u16).range(1..=256))]
         threads: Vec<u16>,
+        /// Sequences of each size, which differ by the strengths of yarns.
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+        seeds: u16,
         /// Warps of the cloth that is computed at two levels and as yarns alone; 0: not at all.
         #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u32).range(0..=1000))]
         all_yarn: u32,
@@ -107,7 +110,9 @@ fn main() -> anyhow::Result<()> {
         Work::Hang { sizes, threads, output } => hang::run(&sizes, &threads, &output),
         Work::Ball { sizes, threads, output } => ball::run(&sizes, &threads, &output),
         Work::Torn { ways, sizes, threads, output } => torn::run(&ways, &sizes, &threads, &output),
-        Work::Yarns { sizes, threads, all_yarn, output } => yarns::run(&sizes, &threads, all_yarn, &output),
+        Work::Yarns { sizes, threads, seeds, all_yarn, output } => {
+            yarns::run(&sizes, &threads, seeds, all_yarn, &output)
+        }
         Work::Toughness { specimens, solvers, sizes, output } => toughness::run(&specimens, &solvers, &sizes, &output),
         Work::Plot { folder } => hang::draw(&folder),
     }
