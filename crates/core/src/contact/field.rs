@@ -360,6 +360,26 @@ impl Field {
         now.extend(start[*body_points..].iter().zip(v).map(|(x, v)| *x + *v * h));
     }
 
+    /// True if there is nothing to list: cloth doesn't meet itself, and all of it stays farther than `reach` [m] from all bodies.
+    fn is_far(&self, reach: f64) -> bool {
+        if self.on_itself {
+            return false;
+        }
+        let around = |from: usize, to: usize| {
+            let ends = self.start[from..to].iter().zip(&self.now[from..to]);
+            // What is no number is in every box.
+            let none = (Vec3::INFINITY, Vec3::NEG_INFINITY, Vec3::ZERO);
+            let (low, high, sound) = ends.fold(none, |(low, high, sound), (a, b)| {
+                (low.min(*a).min(*b), high.max(*a).max(*b), sound + (*a + *b) * 0.0)
+            });
+            (low + sound, high + sound)
+        };
+        let radius = self.radii.iter().copied().fold(0.0, f64::max);
+        let ((low, high), (least, most)) = (around(0, self.body_points), around(self.body_points, self.start.len()));
+        let gap = (low - most).max(least - high).max_element();
+        gap > reach + radius
+    }
+
     /// True if the list is good for this step. Otherwise notes what has strayed, if that is little. Asked again in the same step, only what has `moved` since needs a look.
     fn is_listed(&mut self, moved: Option<&[bool]>) -> bool {
         let Self { start, now, strayed, changed, ways, slack, clock, h, until, .. } = self;
@@ -415,6 +435,13 @@ impl Field {
     /// Lists the pairs that come as near as `reach` [m] to each other between the beginning of the step and now. The list stays good while nothing moves further than half of
     /// `slack` [m] from where it would go. True if there is a new list. Asked again in the same step, only points that have `moved` since are looked at.
     pub fn list(&mut self, reach: f64, slack: f64, moved: Option<&[bool]>) -> bool {
+        if self.is_far(reach) {
+            self.pairs.clear();
+            self.apart.clear();
+            // Good for this time alone.
+            self.slack = -1.0;
+            return true;
+        }
         if self.is_listed(moved) {
             return false;
         }
