@@ -10,7 +10,7 @@
 //!
 //! The trees may depend on what came before, but which candidates there are doesn't.
 
-use super::bundle::{Bundle, MOST};
+use super::bundle::{Bundle, Candidate, MOST};
 use super::near::{Near, Segment};
 use super::state::Woven;
 use crate::contact::tree::{Swept, Tree};
@@ -57,7 +57,7 @@ struct Patch {
 pub(super) struct Item {
     /// Its number.
     pub id: u32,
-    patch: u32,
+    pub patch: u32,
     pub segment: Segment,
     /// How far along the normals of its crossings it is drawn off its particles [m].
     pub over: [f64; 2],
@@ -76,6 +76,8 @@ struct Patches {
     known: Vec<Item>,
     /// What they were made of: segments that are free and that are there, crossings that are one particle.
     free: Vec<bool>,
+    /// Particles of free segments, in order.
+    loose: Vec<u32>,
     live: Vec<bool>,
     one: Vec<bool>,
 }
@@ -164,6 +166,30 @@ impl Folds {
     /// A segment that is there.
     pub fn item(&self, id: u32) -> &Item {
         self.patches.item(id).expect("live segments are in patches")
+    }
+
+    /// Particles of free segments, in order.
+    pub fn loose(&self) -> &[u32] {
+        &self.patches.loose
+    }
+
+    /// Segments that may come as near to some others as `reach` [m] within the step, as all were foreseen; `take` gets the number of the other, the segment and how far they come nearer to each other, at most.
+    pub fn beside(
+        &self,
+        bundle: &Bundle,
+        reach: f32,
+        candidates: &mut Vec<Candidate>,
+        mut take: impl FnMut(u8, u32, f32),
+    ) {
+        self.all.tree.near(&bundle.around, reach, |k| {
+            let there = &self.bundles[k as usize];
+            bundle.candidates(there, there.normal, reach, candidates);
+            let items = self.patches.items(&self.patches.list[k as usize]);
+            for candidate in candidates.iter() {
+                let [k, l] = candidate.segments;
+                take(k, items[usize::from(l)].id, candidate.way);
+            }
+        });
     }
 }
 
@@ -257,6 +283,10 @@ impl Woven {
             patches.add(part[0].1, true, part.iter().map(|of| of.2));
         }
         patches.whole = patches.list.partition_point(|patch| !free[patch.id as usize]);
+        let of_free = patches.items.iter().filter(|item| free[item.id as usize]);
+        patches.loose = of_free.flat_map(|item| item.segment.ends).collect();
+        patches.loose.sort_unstable();
+        patches.loose.dedup();
     }
 
     /// Pairs of segments that may come as near as `reach` [m] within a step; `take` makes something of them, given how far they come nearer to each other, at most. Folds whose patches have moved little beside each other since
@@ -268,13 +298,14 @@ impl Woven {
         take: impl Fn(&Self, [&Item; 2], f64) -> Option<T> + Sync,
     ) -> Vec<T> {
         self.find_folds(near);
-        let Near { way, folds, .. } = near;
+        let Near { way, folds, origin: place, reach: far, .. } = near;
         let Folds { patches, bundles, first, all, .. } = folds;
         if self.folds.is_empty() && patches.whole == patches.list.len() {
             return Vec::new();
         }
         let origin = self.at.get(0);
         let rounding = 1e-6 * self.size(origin);
+        (*place, *far) = (origin, reach + rounding);
         let (patches, way) = (&*patches, &*way);
         bundles.resize(patches.list.len(), Bundle::default());
         parallel::for_each_chunk(bundles, FEW, |first, bundles| {
