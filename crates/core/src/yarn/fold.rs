@@ -31,9 +31,14 @@ pub(super) const STEPS: u64 = 4;
 /// How near patches come in that time to be looked at in every step [spacings], if they went on as they do.
 const FOLD: f64 = 1.5;
 
-/// Least cosine within a flat patch and between two. Patches whose mean normals are less than a right angle apart may touch where both are bent the same way, but seldom do.
-const FLAT: f64 = 0.3;
-const FLAT_TOGETHER: f64 = 0.0;
+/// Least cosine within a patch that can't meet itself.
+const FLAT: f64 = 0.45;
+
+/// Least cosines within a flat patch and between two that can't meet before folds are looked for again. Those whose mean normals are less than a right angle apart may touch where both are bent the same way, but seldom do.
+const FLAT_TOGETHER: [f64; 2] = [0.3, 0.0];
+
+/// The same for patches in which something moves by more than a spacing beside the rest until then: torn edges turn over in three steps.
+const FLAT_IN_MOTION: [f64; 2] = [0.5, 0.5];
 
 /// Patches, and folds, that are work for one thread.
 const FEW: usize = 16;
@@ -144,8 +149,11 @@ impl Shape {
     const NONE: Self = Self { normal: Vec3::ZERO, flat: 1.0, swept: Swept::NONE };
 
     /// True if whole patches that touch are so flat together that they can't meet: a sheet has to turn by more than half a circle to come back to itself.
-    fn lies_with(&self, other: &Self) -> bool {
-        self.flat > FLAT && other.flat > FLAT && self.normal.dot(other.normal) > FLAT_TOGETHER
+    fn lies_with(&self, other: &Self, spacing: f64) -> bool {
+        let both = self.swept.with(&other.swept);
+        let calm = f64::from((both.most - both.least).length()) < spacing;
+        let [within, between] = if calm { FLAT_TOGETHER } else { FLAT_IN_MOTION };
+        self.flat > within && other.flat > within && self.normal.dot(other.normal) > between
     }
 }
 
@@ -442,7 +450,7 @@ impl Woven {
             let [one, other] = [a, b].map(|k| &patches.list[k as usize]);
             let [(p, q), (r, s)] = [one, other].map(|patch| (patch.tile % columns, patch.tile / columns));
             let touch = !one.torn && !other.torn && p.abs_diff(r) <= 1 && q.abs_diff(s) <= 1;
-            if !(touch && shapes[a as usize].lies_with(&shapes[b as usize])) {
+            if !(touch && shapes[a as usize].lies_with(&shapes[b as usize], self.spec.spacing)) {
                 list.push(key(a, b));
             }
         };
