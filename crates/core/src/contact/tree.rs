@@ -349,6 +349,23 @@ impl Tree {
         self.stacks = stacks;
     }
 
+    /// Hands on the triangles that may come as near to this as `reach`.
+    pub fn near(&self, swept: &Swept, reach: f32, mut take: impl FnMut(u32)) {
+        let mut node = 0;
+        while node < self.branches.len() {
+            let branch = &self.branches[node];
+            if !self.boxes[node].may_meet(swept, reach) {
+                node = branch.next as usize;
+                continue;
+            }
+            if self.is_leaf(node) {
+                let here = branch.first as usize..(branch.first + branch.count) as usize;
+                here.filter(|&k| self.leaves[k].may_meet(swept, reach)).for_each(|k| take(self.order[k]));
+            }
+            node += 1;
+        }
+    }
+
     /// The triangles of a tree node.
     fn triangles(&self, node: u32) -> &[u32] {
         let Branch { first, count, .. } = self.branches[node as usize];

@@ -12,7 +12,7 @@ use glam::Vec3A;
 /// Segments in a bundle, at most.
 pub(super) const MOST: usize = 32;
 
-/// Those that are looked at together: what is near is mostly in one part.
+/// Those that are looked at together: what is near is mostly in one part, and many bundles are small.
 const PART: usize = 16;
 
 /// One number for each of them.
@@ -24,7 +24,7 @@ const ZERO: [Lane; 3] = [[0.0; MOST]; 3];
 #[derive(Clone, Debug)]
 pub(super) struct Bundle {
     pub count: usize,
-    /// Where their ends are drawn [m]; behind the last one comes the first again.
+    /// Where their ends are drawn [m]; behind the last one comes the first again, up to the end of its part.
     at: [[Lane; 3]; 2],
     /// How far these go in a step [m].
     way: [[Lane; 3]; 2],
@@ -86,7 +86,7 @@ impl Bundle {
             self.per[k] = 1.0 / x.distance_squared(y).max(SHORT);
             self.count += 1;
         }
-        for k in self.count..MOST {
+        for k in self.count..self.count.next_multiple_of(PART) {
             self.put(k, first);
             for axis in 0..3 {
                 (self.low[axis][k], self.high[axis][k]) = (f32::INFINITY, f32::NEG_INFINITY);
@@ -131,18 +131,25 @@ impl Bundle {
     #[inline(always)]
     fn extents(&self, along: [f32; 3]) -> [Lane; 4] {
         let mut to = [[0.0; MOST]; 4];
-        let [[ax, ay, az], [bx, by, bz]] = &self.at;
-        let [[ux, uy, uz], [vx, vy, vz]] = &self.way;
-        for k in 0..MOST {
-            let a = ax[k] * along[0] + ay[k] * along[1] + az[k] * along[2];
-            let b = bx[k] * along[0] + by[k] * along[1] + bz[k] * along[2];
-            let u = ux[k] * along[0] + uy[k] * along[1] + uz[k] * along[2];
-            let v = vx[k] * along[0] + vy[k] * along[1] + vz[k] * along[2];
-            let (c, d) = (a + u, b + v);
-            to[0][k] = smaller(a, b);
-            to[1][k] = larger(a, b);
-            to[2][k] = smaller(c, d);
-            to[3][k] = larger(c, d);
+        for begin in (0..MOST).step_by(PART) {
+            if begin >= self.count {
+                break;
+            }
+            let ([ax, ay, az], [bx, by, bz]) = (parts(&self.at[0], begin), parts(&self.at[1], begin));
+            let ([ux, uy, uz], [vx, vy, vz]) = (parts(&self.way[0], begin), parts(&self.way[1], begin));
+            let mut here = [[0.0; PART]; 4];
+            for k in 0..PART {
+                let a = ax[k] * along[0] + ay[k] * along[1] + az[k] * along[2];
+                let b = bx[k] * along[0] + by[k] * along[1] + bz[k] * along[2];
+                let u = ux[k] * along[0] + uy[k] * along[1] + uz[k] * along[2];
+                let v = vx[k] * along[0] + vy[k] * along[1] + vz[k] * along[2];
+                let (c, d) = (a + u, b + v);
+                here[0][k] = smaller(a, b);
+                here[1][k] = larger(a, b);
+                here[2][k] = smaller(c, d);
+                here[3][k] = larger(c, d);
+            }
+            to.iter_mut().zip(here).for_each(|(to, here)| to[begin..begin + PART].copy_from_slice(&here));
         }
         to
     }
@@ -159,16 +166,27 @@ impl Work for Extents<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { bundles: [a, b], along, to: [c, d] } = self;
-        *c = extent(a.extents(along.to_array()));
-        *d = extent(b.extents(along.to_array()));
+        *c = extent(&a.extents(along.to_array()), a.count);
+        *d = extent(&b.extents(along.to_array()), b.count);
     }
 }
 
-/// Of all segments.
+/// Of so many segments.
 #[inline(always)]
-fn extent([mut low, mut high, mut low_then, mut high_then]: [Lane; 4]) -> [f32; 4] {
+fn extent(all: &[Lane; 4], count: usize) -> [f32; 4] {
+    let mut of = [0, 1, 2, 3].map(|n| *part(&all[n], 0));
+    let [low, high, low_then, high_then] = &mut of;
+    for begin in (PART..count).step_by(PART) {
+        let [l, h, l_then, h_then] = [0, 1, 2, 3].map(|n| part(&all[n], begin));
+        for k in 0..PART {
+            low[k] = smaller(low[k], l[k]);
+            high[k] = larger(high[k], h[k]);
+            low_then[k] = smaller(low_then[k], l_then[k]);
+            high_then[k] = larger(high_then[k], h_then[k]);
+        }
+    }
     // Halves on each other, so that it stays vector code.
-    let mut half = MOST / 2;
+    let mut half = PART / 2;
     while half > 0 {
         for k in 0..half {
             low[k] = smaller(low[k], low[k + half]);
@@ -178,7 +196,7 @@ fn extent([mut low, mut high, mut low_then, mut high_then]: [Lane; 4]) -> [f32; 
         }
         half /= 2;
     }
-    [low[0], high[0], low_then[0], high_then[0]]
+    of.map(|of| of[0])
 }
 
 /// Pairs that may come near each other.
@@ -194,28 +212,42 @@ impl Work for Candidates<'_> {
     fn run(self) {
         let Self { bundles: [a, b], along, reach, found } = self;
         let along = along.to_array();
-        let (one, other) = (a.extents(along), b.extents(along));
         let itself = std::ptr::eq(a, b);
-        // Most are far from all of the others.
+        // Most are far from all of the others: first by boxes.
         let mut far = [0_u32; MOST];
         if !itself {
-            let all = extent(other);
-            for k in 0..MOST {
-                let beyond = (all[0] - reach > one[1][k]) & (all[2] - reach > one[3][k]);
-                let before = (all[1] + reach < one[0][k]) & (all[3] + reach < one[2][k]);
-                far[k] = u32::from(beyond | before);
-            }
             let (low, high) = (b.around.low.to_array(), b.around.high.to_array());
             let (least, most) = (b.around.least.to_array(), b.around.most.to_array());
-            for axis in 0..3 {
-                let (own_low, own_high) = (&a.low[axis], &a.high[axis]);
-                let (own_least, own_most) = (&a.least[axis], &a.most[axis]);
-                for k in 0..MOST {
-                    let (forth, back) = (own_most[k] - least[axis], most[axis] - own_least[k]);
-                    let (forth, back) = (larger(forth, 0.0), larger(back, 0.0));
-                    let meet =
-                        (own_high[k] + (forth + reach) >= low[axis]) & (high[axis] + (back + reach) >= own_low[k]);
-                    far[k] |= u32::from(!meet);
+            let mut all_far = 1;
+            for begin in (0..a.count).step_by(PART) {
+                let (own_low, own_high) = (parts(&a.low, begin), parts(&a.high, begin));
+                let (own_least, own_most) = (parts(&a.least, begin), parts(&a.most, begin));
+                let mut here = [0_u32; PART];
+                for axis in 0..3 {
+                    for k in 0..PART {
+                        let (forth, back) = (own_most[axis][k] - least[axis], most[axis] - own_least[axis][k]);
+                        let (forth, back) = (larger(forth, 0.0), larger(back, 0.0));
+                        let meet = (own_high[axis][k] + (forth + reach) >= low[axis])
+                            & (high[axis] + (back + reach) >= own_low[axis][k]);
+                        here[k] |= u32::from(!meet);
+                    }
+                }
+                all_far &= here.iter().fold(1, |all, far| all & far);
+                far[begin..begin + PART].copy_from_slice(&here);
+            }
+            if all_far == 1 {
+                return;
+            }
+        }
+        let (one, other) = (a.extents(along), b.extents(along));
+        if !itself {
+            let all = extent(&other, b.count);
+            for begin in (0..a.count).step_by(PART) {
+                let [one_low, one_high, one_low_then, one_high_then] = [0, 1, 2, 3].map(|n| part(&one[n], begin));
+                for k in 0..PART {
+                    let beyond = (all[0] - reach > one_high[k]) & (all[2] - reach > one_high_then[k]);
+                    let before = (all[1] + reach < one_low[k]) & (all[3] + reach < one_low_then[k]);
+                    far[begin + k] |= u32::from(beyond | before);
                 }
             }
         }
@@ -226,6 +258,9 @@ impl Work for Candidates<'_> {
             let own = |lanes: &[Lane; 3]| [lanes[0][k], lanes[1][k], lanes[2][k]];
             let (own_low, own_high, least, most) = (own(&a.low), own(&a.high), own(&a.least), own(&a.most));
             for begin in (0..MOST).step_by(PART) {
+                if begin >= b.count {
+                    break;
+                }
                 let (other_low, other_high) = (part(&other[0], begin), part(&other[1], begin));
                 let (other_low_then, other_high_then) = (part(&other[2], begin), part(&other[3], begin));
                 let (its_low, its_high) = (parts(&b.low, begin), parts(&b.high, begin));
@@ -248,6 +283,10 @@ impl Work for Candidates<'_> {
                 }
                 let mut ways = [0.0; PART];
                 a.approach(k, b, begin, reach, &mut near, &mut ways);
+                // Most come near nothing.
+                if near.iter().fold(0, |any, near| any | near) == 0 {
+                    continue;
+                }
                 let met = (0..PART).filter(|&l| near[l] != 0 && !(itself && begin + l <= k));
                 found.extend(met.map(|l| Candidate { segments: [k as u8, (begin + l) as u8], way: ways[l] }));
             }

@@ -10,7 +10,8 @@
 //! | d, n | `between`, `normal` | m, 1 | from the nearest point of the second segment to that of the first; its direction |
 //! | β | `share` | 1 | 1 − s, s, t − 1, −t: shares of the four ends at the nearest points |
 //!
-//! Whether a pair has *passed* is asked exactly, from where it was last seen on its own side to where it is ([`super::pass`]): then it goes back along the line that was between its nearest points at that time. A new pair is seen as it
+//! Whether a pair has *passed* is asked exactly, from where it was last seen on its own side to where it is ([`super::pass`]): then it goes back along the line that was between its nearest points at that time. Near ones are seen when the substep begins, all at
+//! once: a yarn that slips from one segment of another to the next has then passed neither or both. A new pair is seen as it
 //! was when the last step began, so what has passed before it was a pair goes back too. What brings a
 //! pair apart changes velocities only as far as they brought it together: what is deep in each other comes apart without being thrown apart.
 //!
@@ -18,11 +19,11 @@
 //! how they come nearer now, rest for some looks. Pairs that have passed are gone over again, up to [`ROUNDS`] times; what is on the wrong side all the same goes back to where it was (`zone`, `knot`). What can't, since it had passed before it was a pair, is told ([`Woven::take_passings`]).
 //!
 //! Not compared: segments of one yarn that are near along it, and segments that meet at a crossing that holds ([`super::normals`] sees to these).
-//! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: all of a pair's way instead of one step, bounds of speed instead of the roots of a cubic to find it; whole cloth too. Limits: what goes further within a step than it did in the one before may pass through something that it is no pair with.
+//! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: all of a pair's way instead of one step, bounds of speed instead of the roots of a cubic to find it; whole cloth too. What goes elsewhere than was foreseen makes pairs within the step (`stray`). Limits: whole cloth that does may pass through something that it is no pair with.
 
 use super::fold::Item;
 use super::near::Segment;
-use super::pair::{Ends, Pair, along, nearest};
+use super::pair::{Ends, Pair, SHORT, along, nearest};
 use super::pass::{self, Passing};
 use super::state::{Family, Kind, Woven};
 use crate::contact::ccd;
@@ -32,10 +33,10 @@ use rayon::prelude::*;
 
 /// Two segments that may come near each other in a step.
 #[derive(Clone, Copy, Debug)]
-struct Found {
-    key: [u32; 2],
+pub(super) struct Found {
+    pub key: [u32; 2],
     /// How far they come nearer to each other, at most [m].
-    way: f64,
+    pub way: f64,
 }
 
 /// A pair that is too near, instead of the number of looks after which the next one is due.
@@ -90,16 +91,26 @@ impl Woven {
         let mut pairs = std::mem::take(&mut self.tables.pairs);
         let mut rests = std::mem::take(&mut self.tables.rests);
         let mut ends = std::mem::take(&mut self.tables.ends);
+        // Those that were added within the last step are behind the others.
+        let known = self.pairs.len() - self.added as usize;
+        let mut added: Vec<([u32; 2], usize)> = (known..self.pairs.len()).map(|k| (self.pairs[k].key, k)).collect();
+        added.sort_unstable();
+        self.added = 0;
         pairs.resize(found.len(), Pair::NONE);
         rests.resize(found.len(), CLOSE);
         ends.resize(found.len(), Ends { particles: [0; 4], beside: [Vec3::ZERO; 4] });
         parallel::for_each_triple(&mut pairs, &mut rests, &mut ends, |first, pairs, rests, ends| {
-            let begin = self.pairs.partition_point(|old| old.key < found[first].key);
-            let mut old = self.pairs[begin..].iter().zip(&self.rests[begin..]).peekable();
+            let begin = self.pairs[..known].partition_point(|old| old.key < found[first].key);
+            let mut old = self.pairs[begin..known].iter().zip(&self.rests[begin..known]).peekable();
+            let in_step = |key: [u32; 2]| {
+                let k = added.binary_search_by_key(&key, |of| of.0).ok()?;
+                Some((&self.pairs[added[k].1], &self.rests[added[k].1]))
+            };
             for (((pair, rest), ends), found) in pairs.iter_mut().zip(rests).zip(ends).zip(&found[first..]) {
                 *ends = self.ends_of(found.key.map(|id| near.folds.item(id)));
                 while old.next_if(|(old, _)| old.key < found.key).is_some() {}
-                (*pair, *rest) = match old.next_if(|(old, _)| old.key == found.key && old.wrong < FORGET) {
+                let before = old.next_if(|(old, _)| old.key == found.key).or_else(|| in_step(found.key));
+                (*pair, *rest) = match before.filter(|(old, _)| old.wrong < FORGET) {
                     Some((old, rest)) => (Pair { way: found.way, late: old.wrong > 0, ..*old }, *rest),
                     None => (self.pair(found, ends), CLOSE),
                 };
@@ -110,10 +121,11 @@ impl Woven {
         self.tables.ends = ends;
         self.tables.near = near;
         self.tables.zones.pairs_changed();
+        self.begin_strays();
     }
 
     /// Where the ends of two segments are.
-    fn ends_of(&self, [a, b]: [&Item; 2]) -> Ends {
+    pub(super) fn ends_of(&self, [a, b]: [&Item; 2]) -> Ends {
         let beside = |item: &Item| {
             let of = |k: usize| self.normal[item.segment.crossings[k] as usize] * item.over[k];
             [of(0), of(1)]
@@ -148,7 +160,7 @@ impl Woven {
         let x = self.corners_with(k, usize::MAX, Vec3::ZERO);
         let (between, ..) = nearest(&x);
         let pair = &mut self.pairs[k as usize];
-        (pair.seen, pair.side, pair.wrong) = (x, pass::flat(&x) > 0.0, 0);
+        (pair.seen, pair.wrong) = (x, 0);
         pair.normal = between.try_normalize().unwrap_or(pair.normal);
         self.rests[k as usize] = CLOSE;
     }
@@ -214,6 +226,7 @@ impl Woven {
         let stays: Vec<bool> = self.pairs.iter().map(|pair| !pair.key.iter().any(|&id| moved(id))).collect();
         let mut stay = stays.iter();
         self.pairs.retain(|_| *stay.next().expect("as many as pairs"));
+        self.added = stays.iter().rev().take(self.added as usize).filter(|stays| **stays).count() as u32;
         let mut stay = stays.iter();
         self.rests.retain(|_| *stay.next().expect("as many as pairs"));
     }
@@ -244,7 +257,7 @@ impl Woven {
 
     /// Two segments that come near each other as a pair, unless they belong together.
     #[inline(always)]
-    fn meet(&self, [a, b]: [&Item; 2], way: f64) -> Option<Found> {
+    pub(super) fn meet(&self, [a, b]: [&Item; 2], way: f64) -> Option<Found> {
         let apart = !self.together(&a.segment, &b.segment);
         apart.then(|| Found { key: [a.id.min(b.id), a.id.max(b.id)], way })
     }
@@ -254,13 +267,17 @@ impl Woven {
         // When the last step began.
         let at = ends.corners(&self.at);
         let before = |k: usize| at[k] - self.ahead(ends.particles[k], 1.0);
-        let seen = [before(0), before(1), before(2), before(3)];
-        let between = nearest(&seen).0;
-        let across = || (seen[1] - seen[0]).cross(seen[3] - seen[2]).try_normalize().unwrap_or(Vec3::Y);
-        let normal = between.try_normalize().unwrap_or_else(across);
-        let side = pass::flat(&seen) > 0.0;
-        let pair = Pair { key: found.key, normal, seen, side, way: found.way, ..Pair::NONE };
+        let seen = if self.was_crossing(ends) { at } else { [before(0), before(1), before(2), before(3)] };
+        let pair = Pair::seen(found.key, seen, found.way);
         Pair { late: pair.has_passed(&at), ..pair }
+    }
+
+    /// True if two segments meet at a crossing that held until now: its two particles have gone the same way. As long as it did its normal kept them on their sides.
+    fn was_crossing(&self, ends: &Ends) -> bool {
+        let half = self.kind.len() as u32;
+        let [a, b, c, d] = ends.particles;
+        let split = |p: u32, q: u32| p.abs_diff(q) == half && self.gone.get(p as usize) == self.gone.get(q as usize);
+        split(a, c) || split(a, d) || split(b, c) || split(b, d)
     }
 
     /// Keeps pairs apart; `share` is the part of a step from one look to the next.
@@ -301,7 +318,7 @@ impl Woven {
     /// Which pairs are nearer than T or have passed, and how long others need not be looked at.
     fn look_at_pairs(&mut self, share: f64) {
         let thickness = self.spec.thickness;
-        let (at, ends) = (&self.at, &self.tables.ends);
+        let (at, before, ends) = (&self.at, &self.tables.before, &self.tables.ends);
         parallel::for_each_pair(&mut self.pairs, &mut self.rests, |k, pair, rests| {
             if *rests > 1 {
                 *rests -= 1;
@@ -313,10 +330,13 @@ impl Woven {
             if apart < thickness {
                 let (between, ..) = nearest(&x);
                 let length = between.length();
-                if pair.follow(&x, between, length) || length < thickness {
+                if length < thickness || pair.has_passed(&x) {
+                    // Near ones are all seen as they were when the substep began, so that what slips from one segment of a yarn to the next has passed neither or both.
+                    pair.follow(&ends[k].corners(before));
                     (*rests, pair.rested) = (CLOSE, 0);
                     return;
                 }
+                (pair.normal, pair.seen, pair.wrong) = (between / length, x, 0);
                 apart = length;
             }
             // What they came nearer to each other by since the last look they may come again, and more if they turn.
@@ -345,11 +365,14 @@ impl Woven {
         let x = ends.corners(&self.at);
         let (between, s, t) = nearest(&x);
         let length = between.length();
-        let passed = pair.follow(&x, between, length);
-        if !passed && length >= thickness {
-            return false;
+        let passed = pair.has_passed(&x);
+        if !passed {
+            pair.wrong = 0;
+            if length >= thickness {
+                return false;
+            }
         }
-        let normal = pair.normal;
+        let normal = if passed || length * length < SHORT { pair.normal } else { between / length };
         // Never further than T in one go: deep ones come free over several substeps.
         let missing = (thickness - between.dot(normal)).min(thickness);
         let share = [1.0 - s, s, t - 1.0, -t];
@@ -394,7 +417,8 @@ mod tests {
             let [a, b] = key.map(|id| cloth.segment(id));
             let ([i, j], [k, l]) = (cloth.drawn_ends(&a), cloth.drawn_ends(&b));
             let from = [i, j, k, l];
-            let way = [a.ends[0], a.ends[1], b.ends[0], b.ends[1]].map(|p| cloth.ahead(p, 1.0));
+            let way = [a.ends[0], a.ends[1], b.ends[0], b.ends[1]]
+                .map(|p| cloth.look_ahead(cloth.v.get(p as usize) * cloth.spec.step));
             let apart = |t: f64| {
                 let [i, j, k, l] = std::array::from_fn(|k| from[k] + way[k] * t);
                 distance::edge_edge_squared([i, j], [k, l]).sqrt()
@@ -416,7 +440,7 @@ mod tests {
                 // Crumpled, and some of it fast.
                 cloth.at.add(p, Vec3::new(r(0), r(1), r(2)) * 2e-3);
                 let far = if p % 29 == 0 { 4e-2 } else { 1e-3 };
-                cloth.gone.set(p, Vec3::new(r(3), r(4), r(5)) * far);
+                cloth.v.set(p, Vec3::new(r(3), r(4), r(5)) * (far / cloth.spec.step));
             }
             cloth.follow(1e-3);
             cloth.find_pairs();

@@ -10,7 +10,7 @@
 //!
 //! The trees may depend on what came before, but which candidates there are doesn't.
 
-use super::bundle::{Bundle, MOST};
+use super::bundle::{Bundle, Candidate, MOST};
 use super::near::{Near, Segment};
 use super::state::Woven;
 use crate::contact::tree::{Swept, Tree};
@@ -31,9 +31,14 @@ pub(super) const STEPS: u64 = 4;
 /// How near patches come in that time to be looked at in every step [spacings], if they went on as they do.
 const FOLD: f64 = 1.5;
 
-/// Least cosine within a flat patch and between two. Patches whose mean normals are less than a right angle apart may touch where both are bent the same way, but seldom do.
-const FLAT: f64 = 0.3;
-const FLAT_TOGETHER: f64 = 0.0;
+/// Least cosine within a patch that can't meet itself.
+const FLAT: f64 = 0.45;
+
+/// Least cosines within a flat patch and between two that can't meet before folds are looked for again. Those whose mean normals are less than a right angle apart may touch where both are bent the same way, but seldom do.
+const FLAT_TOGETHER: [f64; 2] = [0.3, 0.0];
+
+/// The same for patches in which something moves by more than a spacing beside the rest until then: torn edges turn over in three steps.
+const FLAT_IN_MOTION: [f64; 2] = [0.5, 0.5];
 
 /// Patches, and folds, that are work for one thread.
 const FEW: usize = 16;
@@ -57,7 +62,7 @@ struct Patch {
 pub(super) struct Item {
     /// Its number.
     pub id: u32,
-    patch: u32,
+    pub patch: u32,
     pub segment: Segment,
     /// How far along the normals of its crossings it is drawn off its particles [m].
     pub over: [f64; 2],
@@ -76,6 +81,8 @@ struct Patches {
     known: Vec<Item>,
     /// What they were made of: segments that are free and that are there, crossings that are one particle.
     free: Vec<bool>,
+    /// Particles of free segments, in order.
+    loose: Vec<u32>,
     live: Vec<bool>,
     one: Vec<bool>,
 }
@@ -142,8 +149,11 @@ impl Shape {
     const NONE: Self = Self { normal: Vec3::ZERO, flat: 1.0, swept: Swept::NONE };
 
     /// True if whole patches that touch are so flat together that they can't meet: a sheet has to turn by more than half a circle to come back to itself.
-    fn lies_with(&self, other: &Self) -> bool {
-        self.flat > FLAT && other.flat > FLAT && self.normal.dot(other.normal) > FLAT_TOGETHER
+    fn lies_with(&self, other: &Self, spacing: f64) -> bool {
+        let both = self.swept.with(&other.swept);
+        let calm = f64::from((both.most - both.least).length()) < spacing;
+        let [within, between] = if calm { FLAT_TOGETHER } else { FLAT_IN_MOTION };
+        self.flat > within && other.flat > within && self.normal.dot(other.normal) > between
     }
 }
 
@@ -164,6 +174,30 @@ impl Folds {
     /// A segment that is there.
     pub fn item(&self, id: u32) -> &Item {
         self.patches.item(id).expect("live segments are in patches")
+    }
+
+    /// Particles of free segments, in order.
+    pub fn loose(&self) -> &[u32] {
+        &self.patches.loose
+    }
+
+    /// Segments that may come as near to some others as `reach` [m] within the step, as all were foreseen; `take` gets the number of the other, the segment and how far they come nearer to each other, at most.
+    pub fn beside(
+        &self,
+        bundle: &Bundle,
+        reach: f32,
+        candidates: &mut Vec<Candidate>,
+        mut take: impl FnMut(u8, u32, f32),
+    ) {
+        self.all.tree.near(&bundle.around, reach, |k| {
+            let there = &self.bundles[k as usize];
+            bundle.candidates(there, there.normal, reach, candidates);
+            let items = self.patches.items(&self.patches.list[k as usize]);
+            for candidate in candidates.iter() {
+                let [k, l] = candidate.segments;
+                take(k, items[usize::from(l)].id, candidate.way);
+            }
+        });
     }
 }
 
@@ -257,6 +291,10 @@ impl Woven {
             patches.add(part[0].1, true, part.iter().map(|of| of.2));
         }
         patches.whole = patches.list.partition_point(|patch| !free[patch.id as usize]);
+        let of_free = patches.items.iter().filter(|item| free[item.id as usize]);
+        patches.loose = of_free.flat_map(|item| item.segment.ends).collect();
+        patches.loose.sort_unstable();
+        patches.loose.dedup();
     }
 
     /// Pairs of segments that may come as near as `reach` [m] within a step; `take` makes something of them, given how far they come nearer to each other, at most. Folds whose patches have moved little beside each other since
@@ -268,13 +306,14 @@ impl Woven {
         take: impl Fn(&Self, [&Item; 2], f64) -> Option<T> + Sync,
     ) -> Vec<T> {
         self.find_folds(near);
-        let Near { way, folds, .. } = near;
+        let Near { way, folds, origin: place, reach: far, .. } = near;
         let Folds { patches, bundles, first, all, .. } = folds;
         if self.folds.is_empty() && patches.whole == patches.list.len() {
             return Vec::new();
         }
         let origin = self.at.get(0);
         let rounding = 1e-6 * self.size(origin);
+        (*place, *far) = (origin, reach + rounding);
         let (patches, way) = (&*patches, &*way);
         bundles.resize(patches.list.len(), Bundle::default());
         parallel::for_each_chunk(bundles, FEW, |first, bundles| {
@@ -411,7 +450,7 @@ impl Woven {
             let [one, other] = [a, b].map(|k| &patches.list[k as usize]);
             let [(p, q), (r, s)] = [one, other].map(|patch| (patch.tile % columns, patch.tile / columns));
             let touch = !one.torn && !other.torn && p.abs_diff(r) <= 1 && q.abs_diff(s) <= 1;
-            if !(touch && shapes[a as usize].lies_with(&shapes[b as usize])) {
+            if !(touch && shapes[a as usize].lies_with(&shapes[b as usize], self.spec.spacing)) {
                 list.push(key(a, b));
             }
         };

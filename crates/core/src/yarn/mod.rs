@@ -8,7 +8,7 @@
 //! 2. `find_couples`, `find_pairs`, `find_near_bodies`: normals and neighbours of couples ([`couple`]); yarns that may touch ([`near`], [`fold`], [`collide`]); what may touch
 //!    bodies ([`meet`]).
 //! 3. Substeps: `predict` (velocities with damping by state, gravity, air), `shear` ([`sheet`]), `press_on`, `solve_lines` (all yarns at once; [`line`], and `cross` for what warps and wefts tell each other), in which yarns flow through
-//!    crossings ([`slide`]), or `sweep` (the paper's; [`sweep`]), `hold_couples`, `keep_apart`, `meet_bodies`, `hold_back`: what has passed all the same goes back (`zone`).
+//!    crossings ([`slide`]), or `sweep` (the paper's; [`sweep`]), `hold_couples`, `follow_strays` (what goes elsewhere than was foreseen makes pairs; `stray`), `keep_apart`, `meet_bodies`, `hold_back`: what has passed all the same goes back (`zone`).
 //! 4. `velocities`, `take_tensions`; `turn_normals`: the side on which yarns lie on each other at their crossings (`normals`, and `knot` where there is none); `change`: cuts, what comes loose, disconnections ([`change`]),
 //!    ends that draw out of their last crossing ([`tail`]).
 //!
@@ -68,6 +68,7 @@ pub mod slide;
 mod spec;
 mod state;
 mod step;
+mod stray;
 pub mod sweep;
 mod tables;
 pub mod tail;

@@ -40,6 +40,9 @@ pub(super) struct Near {
     /// How far particles go in a step [m].
     pub way: Vec<Vec3>,
     pub folds: Folds,
+    /// The place that bundles are counted from, and how near segments are that may touch [m].
+    pub origin: Vec3,
+    pub reach: f64,
 }
 
 impl Clone for Near {
@@ -115,6 +118,12 @@ impl Woven {
         (self.gone.get(p as usize) * steps).clamp_length_max(AHEAD * self.spec.spacing)
     }
 
+    /// A way that isn't further than particles are looked ahead [m].
+    #[inline(always)]
+    pub(super) fn look_ahead(&self, way: Vec3) -> Vec3 {
+        way.clamp_length_max(AHEAD * self.spec.spacing)
+    }
+
     /// True if a yarn of a crossing ends there within the cloth.
     fn ends_at(&self, c: usize) -> bool {
         Family::BOTH.into_iter().any(|family| {
@@ -147,15 +156,9 @@ impl Woven {
         }
     }
 
-    /// How far all particles go in a step.
+    /// How far all particles go in a step: as fast as they are at the end of the last one, since what is let go of, as the ends of a yarn that broke, was slower before.
     pub(super) fn find_ways(&self, near: &mut Near) {
-        near.way.resize(self.gone.len(), Vec3::ZERO);
-        // What is let go of, as the ends of a yarn that broke, is faster at the end of a step than it was on the whole.
-        let furthest = AHEAD * self.spec.spacing;
-        parallel::for_each(&mut near.way, |p, way| {
-            let (gone, goes) = (self.ahead(p as u32, 1.0), self.v.get(p) * self.spec.step);
-            let faster = goes.length_squared() > gone.length_squared();
-            *way = if faster { goes.clamp_length_max(furthest) } else { gone };
-        });
+        near.way.resize(self.v.len(), Vec3::ZERO);
+        parallel::for_each(&mut near.way, |p, way| *way = self.look_ahead(self.v.get(p) * self.spec.step));
     }
 }

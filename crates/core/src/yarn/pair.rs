@@ -15,8 +15,6 @@ pub(super) struct Pair {
     pub normal: Vec3,
     /// Where its ends were drawn then [m].
     pub seen: ccd::Corners,
-    /// Sign of the volume between them then.
-    pub side: bool,
     /// How far they come nearer to each other in a step, at most [m].
     pub way: f64,
     /// How far apart they were at the last look [m], and how many looks it rests from there on; none if that isn't known.
@@ -33,7 +31,6 @@ impl Pair {
         key: [0; 2],
         normal: Vec3::Y,
         seen: [Vec3::ZERO; 4],
-        side: false,
         way: 0.0,
         apart: 0.0,
         rested: 0,
@@ -41,26 +38,31 @@ impl Pair {
         late: false,
     };
 
+    /// A new one, seen on its side at these corners.
+    pub fn seen(key: [u32; 2], seen: ccd::Corners, way: f64) -> Self {
+        let across = || (seen[1] - seen[0]).cross(seen[3] - seen[2]).try_normalize().unwrap_or(Vec3::Y);
+        let normal = nearest(&seen).0.try_normalize().unwrap_or_else(across);
+        Self { key, normal, seen, way, ..Self::NONE }
+    }
+
     /// True if its corners have passed.
     #[inline(always)]
     pub fn has_passed(&self, x: &ccd::Corners) -> bool {
-        let side = pass::flat(x) > 0.0;
         // What is apart along a line all the way doesn't pass.
         let apart = |x: &ccd::Corners| along(x, self.normal) > 0.0;
-        side != self.side && !(apart(x) && apart(&self.seen)) && pass::has_passed(&self.seen, x)
+        !(apart(x) && apart(&self.seen)) && pass::has_passed(&self.seen, x)
     }
 
-    /// Follows its corners, between whose nearest points there is so much. True, and it stays as it was seen, if it has passed.
+    /// Follows its corners; it stays as it was seen if it has passed.
     #[inline(always)]
-    pub fn follow(&mut self, x: &ccd::Corners, between: Vec3, length: f64) -> bool {
-        if self.has_passed(x) {
-            return true;
+    pub fn follow(&mut self, x: &ccd::Corners) {
+        if !self.has_passed(x) {
+            let (between, ..) = nearest(x);
+            let length = between.length();
+            if length * length > SHORT {
+                (self.normal, self.seen) = (between / length, *x);
+            }
         }
-        if length * length > SHORT {
-            (self.normal, self.seen, self.side) = (between / length, *x, pass::flat(x) > 0.0);
-        }
-        self.wrong = 0;
-        false
     }
 }
 
@@ -87,7 +89,7 @@ impl Ends {
 }
 
 /// Square of a length that is none [m²].
-const SHORT: f64 = 1e-24;
+pub(super) const SHORT: f64 = 1e-24;
 
 /// How far the first segment is beyond the second one along a line (unit), at least [m].
 #[inline(always)]

@@ -118,8 +118,10 @@ pub struct Woven {
     pub(super) press: Vec<Vec3>,
     /// Square of the substep that tensions and frictions are kept for [s²]; zero before the first.
     pub(super) h2: f64,
-    /// Pairs of segments that may touch, in the order of their numbers.
+    /// Pairs of segments that may touch, in the order of their numbers as they were found when the step began.
     pub(super) pairs: Vec<Pair>,
+    /// How many of them were added within the step, which are behind the others.
+    pub(super) added: u32,
     /// After how many looks the next one at each of them is due; none if it is too near.
     pub(super) rests: Vec<u8>,
     /// Patches of whole cloth, by their first segments, those that may meet, and the step from which on these are looked for anew.
@@ -181,6 +183,7 @@ impl Woven {
             press: vec![Vec3::ZERO; count],
             h2: 0.0,
             pairs: Vec::new(),
+            added: 0,
             rests: Vec::new(),
             folds: Vec::new(),
             patches: Vec::new(),

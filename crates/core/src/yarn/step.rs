@@ -83,6 +83,7 @@ impl Woven {
                 }
                 Some(count) => self.sweep(h, count),
             }
+            self.follow_strays(f64::from(k) / f64::from(substeps), 1.0 / f64::from(substeps));
             self.keep_apart(1.0 / f64::from(substeps));
             self.meet_bodies(bodies, h);
             self.hold_back();

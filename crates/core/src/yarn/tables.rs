@@ -10,6 +10,7 @@ use super::pair::{Ends, Pair};
 use super::points::Points;
 use super::slide::Slide;
 use super::state::{Family, Kind, Woven};
+use super::stray::Strays;
 use super::zone::Zones;
 use crate::math::Vec3;
 use crate::parallel;
@@ -67,6 +68,8 @@ pub(super) struct Tables {
     pub ends: Vec<Ends>,
     /// Pairs that have passed.
     pub wrong: Vec<u32>,
+    /// What has strayed in a step.
+    pub strays: Strays,
     /// What goes together for a substep.
     pub zones: Zones,
     /// By holds: springs that pull at them.

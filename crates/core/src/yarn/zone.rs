@@ -54,8 +54,8 @@ pub(super) struct Zones {
     members: Vec<Member>,
     /// By particles: their number among these, and among members, from one on; zero if they are none.
     place: Vec<[u32; 2]>,
-    /// By particles: the pairs that they are ends of; until it is asked for, nothing.
-    pub around: Option<Lists>,
+    /// By particles: the pairs that they are ends of, and how many pairs there were; until it is asked for, nothing.
+    pub around: Option<(Lists, usize)>,
 }
 
 /// Share of T that both ends of a moved particle's way are within for pairs with it not to be asked: four times that is what two segments can come nearer by while they are kept T apart.
@@ -150,17 +150,27 @@ impl Woven {
     }
 
     /// Adds the pairs that particles are ends of, and puts all in order.
-    pub(super) fn pairs_around(&self, around: &mut Option<Lists>, of: impl Iterator<Item = u32>, asked: &mut Vec<u32>) {
-        let mut of = of.peekable();
-        if of.peek().is_some() {
+    pub(super) fn pairs_around(
+        &self,
+        around: &mut Option<(Lists, usize)>,
+        of: impl Iterator<Item = u32>,
+        asked: &mut Vec<u32>,
+    ) {
+        let mut of: Vec<u32> = of.collect();
+        if !of.is_empty() {
             let ends = &self.tables.ends;
             let all = |each: &mut dyn FnMut(usize, u32)| {
                 for (k, ends) in ends.iter().enumerate() {
                     ends.particles.iter().for_each(|&p| each(p as usize, k as u32));
                 }
             };
-            let around = around.get_or_insert_with(|| Lists::collect(self.at.len(), all));
-            of.for_each(|p| asked.extend_from_slice(around.row(p as usize)));
+            let (around, known) =
+                around.get_or_insert_with(|| (Lists::collect(self.at.len(), all), self.tables.ends.len()));
+            of.iter().for_each(|&p| asked.extend_from_slice(around.row(p as usize)));
+            // Those that were added since.
+            of.sort_unstable();
+            let with = |k: &usize| ends[*k].particles.iter().any(|p| of.binary_search(p).is_ok());
+            asked.extend((*known..ends.len()).filter(with).map(|k| k as u32));
         }
         asked.sort_unstable();
         asked.dedup();
