@@ -16,25 +16,19 @@
 //!
 //! Hinges have no damping. Differences at the beginning of the step are from double precision; blocks, windows and what reaches farther are as in `springs.rs`.
 
-use super::domain::{CROWDED, WINDOW};
-use super::windows::{Window, Windows};
+use super::domain::WINDOW;
+use super::windows::{self, Block as _, Filled, Numbers, WIDTH, Window, Windows};
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
 use crate::potential::{CRUSHED, Hinge, Shift, narrow};
 use glam::Vec4;
 
-/// Hinges in a block: one of the widest vectors.
-const WIDTH: usize = 16;
 /// Blocks of one colour that are projected together at most, as for springs.
 const RUN: usize = 8;
 
-/// Blocks that a window of a sheet needs: three hinges for each node, and each colour has a block that isn't full.
-const MOST: usize = 3 * WINDOW / WIDTH + CROWDED;
-
-type Numbers = [f32; WIDTH];
 type Vectors = [Shift; WIDTH];
 
-/// Hinges of one colour. Lanes that have none are hinges without extent at the first node.
+/// Hinges of one colour.
 #[derive(Clone)]
 struct Block {
     /// Places of the nodes in the window.
@@ -49,7 +43,9 @@ struct Block {
     lightness: [Numbers; 4],
 }
 
-impl Block {
+impl windows::Block<4> for Block {
+    type Element = Hinge;
+
     const EMPTY: Self = Self {
         nodes: [[0; 4]; WIDTH],
         apart: [[[0.0; 4]; WIDTH]; 3],
@@ -57,6 +53,17 @@ impl Block {
         least: [0.0; WIDTH],
         lightness: [[0.0; WIDTH]; 4],
     };
+    const RUN: usize = RUN;
+
+    fn nodes(hinge: &mut Hinge) -> &mut [u32; 4] {
+        &mut hinge.nodes
+    }
+
+    fn set(&mut self, lane: usize, hinge: Hinge) {
+        self.nodes[lane] = hinge.nodes.map(|place| place as u16);
+        self.stiffness[lane] = hinge.stiffness as f32;
+        self.least[lane] = (CRUSHED * CRUSHED * hinge.low_squared) as f32;
+    }
 
     #[inline(always)]
     fn places(&self, lane: usize) -> [usize; 4] {
@@ -64,69 +71,19 @@ impl Block {
         let [a, b, c, d] = self.nodes[lane];
         [a as usize & (WINDOW - 1), b as usize & (WINDOW - 1), c as usize & (WINDOW - 1), d as usize & (WINDOW - 1)]
     }
+
+    fn begin(&mut self, lane: usize, nodes: [usize; 4], start: &[Vec3], inverse_mass: &[f64]) {
+        for k in 0..4 {
+            self.lightness[k][lane] = inverse_mass[nodes[k]] as f32;
+        }
+        for k in 0..3 {
+            self.apart[k][lane] = narrow(start[nodes[k + 1]] - start[nodes[0]]);
+        }
+    }
 }
 
 /// Blocks of one part.
-#[derive(Clone, Default)]
-struct Blocks {
-    blocks: Vec<Block>,
-    /// How many hinges each has.
-    counts: Vec<usize>,
-    /// λ of each, for more than one iteration.
-    lambda: Vec<Numbers>,
-    /// How many successive blocks are projected together.
-    runs: Vec<u32>,
-}
-
-impl super::windows::Blocks<4> for Blocks {
-    type Element = Hinge;
-
-    fn nodes(hinge: &mut Hinge) -> &mut [u32; 4] {
-        &mut hinge.nodes
-    }
-
-    fn add(&mut self, colour: usize, hinges: impl Iterator<Item = Hinge>) {
-        let width = if colour == CROWDED { 1 } else { WIDTH };
-        let before = self.blocks.len();
-        self.blocks.reserve(if before == 0 { MOST } else { hinges.size_hint().0.div_ceil(width) });
-        for (k, hinge) in hinges.enumerate() {
-            let lane = k % width;
-            if lane == 0 {
-                self.blocks.push(Block::EMPTY);
-                self.counts.push(0);
-                self.lambda.push([0.0; WIDTH]);
-            }
-            if let (Some(block), Some(count)) = (self.blocks.last_mut(), self.counts.last_mut()) {
-                block.nodes[lane] = hinge.nodes.map(|place| place as u16);
-                block.stiffness[lane] = hinge.stiffness as f32;
-                block.least[lane] = (CRUSHED * CRUSHED * hinge.low_squared) as f32;
-                *count = lane + 1;
-            }
-        }
-        let (mut left, most) = (self.blocks.len() - before, if colour == CROWDED { 1 } else { RUN });
-        while left > 0 {
-            self.runs.push(left.min(most) as u32);
-            left -= left.min(most);
-        }
-    }
-}
-
-impl Blocks {
-    /// Takes what stays the same in a step. `node` says which node has a place.
-    fn begin(&mut self, node: impl Fn(usize) -> usize, start: &[Vec3], inverse_mass: &[f64]) {
-        for (block, &count) in self.blocks.iter_mut().zip(&self.counts) {
-            for lane in 0..count {
-                let nodes = block.places(lane).map(&node);
-                for k in 0..4 {
-                    block.lightness[k][lane] = inverse_mass[nodes[k]] as f32;
-                }
-                for k in 0..3 {
-                    block.apart[k][lane] = narrow(start[nodes[k + 1]] - start[nodes[0]]);
-                }
-            }
-        }
-    }
-}
+type Blocks = Filled<Block>;
 
 /// Hinges that are projected together.
 #[derive(Default)]
@@ -153,12 +110,12 @@ impl Hinges {
     /// Takes what stays the same in a step of substeps of `h` [s], each of whose projections stands for a time of `span` [s].
     pub fn begin(&mut self, start: &[Vec3], inverse_mass: &[f64], h: f64, span: f64) {
         self.law = Law { per_span2: (1.0 / (span * span)) as f32, share: (h / span) as f32 };
-        self.windows.each(|blocks, nodes| blocks.begin(|place| nodes.at(place), start, inverse_mass));
+        self.windows.each(|blocks, nodes| blocks.begin(nodes, start, inverse_mass));
     }
 
     /// Forgets λ, before the first of several iterations.
     pub fn forget(&mut self) {
-        self.windows.each(|blocks, _| blocks.lambda.fill([0.0; WIDTH]));
+        self.windows.each(|blocks, _| blocks.forget());
     }
 
     /// Projects every hinge once; tables are of [whole windows](super::domain::padded). `again` if this is one of several iterations.
@@ -224,7 +181,7 @@ fn moved(x: Shift, n: Shift, a: f32) -> Shift {
 impl<const AGAIN: bool> Work for Sweep<'_, AGAIN> {
     #[inline(always)]
     fn run(self) {
-        let Self { blocks: Blocks { blocks, lambda, runs, .. }, shift, law: Law { per_span2, share } } = self;
+        let Self { blocks: Filled { blocks, lambda, runs, .. }, shift, law: Law { per_span2, share } } = self;
         // The edge and the ways to the outer nodes; then the normals.
         let mut ways = [[[[0.0f32; 4]; WIDTH]; 3]; RUN];
         let mut normals = [[[[0.0f32; 4]; WIDTH]; 2]; RUN];

@@ -10,18 +10,14 @@
 //! farther have their nodes copied into a window and back.
 
 use super::domain::{CROWDED, WINDOW};
-use super::windows::{Window, Windows};
+use super::windows::{Numbers, WIDTH, Window, Windows, runs};
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
 use crate::potential::{Shift, Spring, narrow};
 
-/// Springs in a block: one of the widest vectors.
-const WIDTH: usize = 16;
 /// Blocks of one colour that are projected together at most. First all differences are taken, then all moves computed, then all nodes
 /// moved: if there are many, none waits for what another has just written.
 const RUN: usize = 16;
-
-type Numbers = [f32; WIDTH];
 
 /// The two ends of a spring by their places in the window, each times sixteen: their distances in bytes, which saves the
 /// multiplication. One number for both, since reading is what the loop spends its time with.
@@ -114,11 +110,7 @@ impl super::windows::Blocks<2> for Blocks {
                 full = aside.count == WIDTH || colour == CROWDED;
             }
         }
-        let (mut left, most) = (self.blocks.len() - blocks_before, if colour == CROWDED { 1 } else { RUN });
-        while left > 0 {
-            self.runs.push(left.min(most) as u32);
-            left -= left.min(most);
-        }
+        self.runs.extend(runs(self.blocks.len() - blocks_before, colour, RUN));
     }
 }
 

@@ -18,24 +18,17 @@
 //! So there is no root, and of each triangle three nodes are read and written and three products taken. Nodes are read as vectors of four ([`Vec4`]): of arrays the compiler makes gathers of single numbers, for half as much time again. Differences at the beginning of the step are from double precision; blocks, windows and what reaches
 //! farther are as in `springs.rs`.
 
-use super::domain::{CROWDED, WINDOW};
-use super::windows::{Window, Windows};
+use super::domain::WINDOW;
+use super::windows::{self, Block as _, Filled, Numbers, WIDTH, Window, Windows};
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
 use crate::potential::{Elasticity, Shift, Triangle, narrow};
 use glam::Vec4;
 
-/// Triangles in a block: one of the widest vectors.
-const WIDTH: usize = 16;
 /// Blocks of one colour that are projected together at most, as for springs.
 const RUN: usize = 8;
 
-/// Blocks that a window of a sheet needs: two triangles for each node, and each colour has a block that isn't full.
-const MOST: usize = 2 * WINDOW / WIDTH + CROWDED;
-
-type Numbers = [f32; WIDTH];
-
-/// Triangles of one colour. Lanes that have none are triangles without area at the first node.
+/// Triangles of one colour.
 #[derive(Clone)]
 struct Block {
     /// Places of the nodes in the window.
@@ -52,7 +45,9 @@ struct Block {
     lightness: [Numbers; 3],
 }
 
-impl Block {
+impl windows::Block<3> for Block {
+    type Element = Triangle;
+
     const EMPTY: Self = Self {
         nodes: [[0; 3]; WIDTH],
         apart: [[[0.0; 4]; 2]; WIDTH],
@@ -61,6 +56,18 @@ impl Block {
         metric: [[0.0; WIDTH]; 3],
         lightness: [[0.0; WIDTH]; 3],
     };
+    const RUN: usize = RUN;
+
+    fn nodes(triangle: &mut Triangle) -> &mut [u32; 3] {
+        &mut triangle.nodes
+    }
+
+    fn set(&mut self, lane: usize, triangle: Triangle) {
+        self.nodes[lane] = triangle.nodes.map(|place| place as u16);
+        (0..4).for_each(|k| self.weights[k][lane] = triangle.weights[k] as f32);
+        (0..3).for_each(|k| self.metric[k][lane] = triangle.metric[k] as f32);
+        self.area[lane] = triangle.area as f32;
+    }
 
     #[inline(always)]
     fn places(&self, lane: usize) -> [usize; 3] {
@@ -68,69 +75,19 @@ impl Block {
         let [a, b, c] = self.nodes[lane];
         [a as usize & (WINDOW - 1), b as usize & (WINDOW - 1), c as usize & (WINDOW - 1)]
     }
+
+    fn begin(&mut self, lane: usize, [a, b, c]: [usize; 3], start: &[Vec3], inverse_mass: &[f64]) {
+        self.apart[lane] = [narrow(start[b] - start[a]), narrow(start[c] - start[a])];
+        for (k, n) in [a, b, c].into_iter().enumerate() {
+            self.lightness[k][lane] = inverse_mass[n] as f32;
+        }
+    }
 }
 
 /// Blocks of one part.
-#[derive(Clone, Default)]
-struct Blocks {
-    blocks: Vec<Block>,
-    /// How many triangles each has.
-    counts: Vec<usize>,
-    /// λ of each, for more than one iteration.
-    lambda: Vec<Numbers>,
-    /// How many successive blocks are projected together.
-    runs: Vec<u32>,
-}
-
-impl super::windows::Blocks<3> for Blocks {
-    type Element = Triangle;
-
-    fn nodes(triangle: &mut Triangle) -> &mut [u32; 3] {
-        &mut triangle.nodes
-    }
-
-    fn add(&mut self, colour: usize, triangles: impl Iterator<Item = Triangle>) {
-        let mut full = true;
-        let blocks_before = self.blocks.len();
-        self.blocks.reserve(if blocks_before == 0 { MOST } else { triangles.size_hint().0.div_ceil(WIDTH) });
-        for triangle in triangles {
-            if full {
-                self.blocks.push(Block::EMPTY);
-                self.counts.push(0);
-                self.lambda.push([0.0; WIDTH]);
-            }
-            if let (Some(block), Some(count)) = (self.blocks.last_mut(), self.counts.last_mut()) {
-                let lane = *count;
-                block.nodes[lane] = triangle.nodes.map(|place| place as u16);
-                (0..4).for_each(|k| block.weights[k][lane] = triangle.weights[k] as f32);
-                (0..3).for_each(|k| block.metric[k][lane] = triangle.metric[k] as f32);
-                block.area[lane] = triangle.area as f32;
-                *count += 1;
-                full = *count == WIDTH || colour == CROWDED;
-            }
-        }
-        let (mut left, most) = (self.blocks.len() - blocks_before, if colour == CROWDED { 1 } else { RUN });
-        while left > 0 {
-            self.runs.push(left.min(most) as u32);
-            left -= left.min(most);
-        }
-    }
-}
+type Blocks = Filled<Block>;
 
 impl Blocks {
-    /// Takes what stays the same in a step. `node` says which node has a place.
-    fn begin(&mut self, node: impl Fn(usize) -> usize, start: &[Vec3], inverse_mass: &[f64]) {
-        for (block, &count) in self.blocks.iter_mut().zip(&self.counts) {
-            for lane in 0..count {
-                let [a, b, c] = block.places(lane).map(&node);
-                block.apart[lane] = [narrow(start[b] - start[a]), narrow(start[c] - start[a])];
-                for (k, n) in [a, b, c].into_iter().enumerate() {
-                    block.lightness[k][lane] = inverse_mass[n] as f32;
-                }
-            }
-        }
-    }
-
     /// Projects all of them once. `again` if this is one of several iterations.
     fn sweep(&mut self, shift: &mut Window, before: &Window, again: bool, law: Law) {
         match (again, law.gamma != 0.0) {
@@ -176,12 +133,12 @@ impl Triangles {
     pub fn begin(&mut self, start: &[Vec3], inverse_mass: &[f64], h: f64, span: f64) {
         (self.law.soft, self.law.gamma) = ((1.0 / (span * span)) as f32, (self.lag / span) as f32);
         (self.law.share, self.law.onward) = ((h / span) as f32, (span / h) as f32);
-        self.windows.each(|blocks, nodes| blocks.begin(|place| nodes.at(place), start, inverse_mass));
+        self.windows.each(|blocks, nodes| blocks.begin(nodes, start, inverse_mass));
     }
 
     /// Forgets λ, before the first of several iterations.
     pub fn forget(&mut self) {
-        self.windows.each(|blocks, _| blocks.lambda.fill([0.0; WIDTH]));
+        self.windows.each(|blocks, _| blocks.forget());
     }
 
     /// Projects every triangle once; tables are of [whole windows](domain::padded). `again` if this is one of several iterations.
@@ -228,7 +185,7 @@ fn dot(a: Shift, b: Shift) -> f32 {
 impl<const AGAIN: bool, const DAMPED: bool> Work for Sweep<'_, AGAIN, DAMPED> {
     #[inline(always)]
     fn run(self) {
-        let Self { blocks: Blocks { blocks, lambda, runs, .. }, shift, before, law } = self;
+        let Self { blocks: Filled { blocks, lambda, runs, .. }, shift, before, law } = self;
         let Law { c: [c11, c12, c22, c33], soft, gamma, share, onward } = law;
         let mut p = [[[0.0; 4]; WIDTH]; RUN];
         let mut q = [[[0.0; 4]; WIDTH]; RUN];

@@ -2,7 +2,8 @@
 //!
 //! Elements inside a window and between two are projected where their nodes are; those that [reach far](domain::windows) have the shifts of their nodes copied into a window of their own and back, one after the other.
 
-use super::domain::{self, Distant, Parts, WINDOW};
+use super::domain::{self, CROWDED, Distant, Parts, WINDOW};
+use crate::math::Vec3;
 use crate::parallel;
 use crate::potential::Shift;
 
@@ -19,6 +20,107 @@ pub trait Blocks<const N: usize>: Clone + Default + Send {
 
     /// Adds elements of one colour, whose nodes are places in the window.
     fn add(&mut self, colour: usize, elements: impl Iterator<Item = Self::Element>);
+}
+
+/// Elements in a block: one of the widest vectors.
+pub const WIDTH: usize = 16;
+
+/// One number for each of them.
+pub type Numbers = [f32; WIDTH];
+
+/// Of so many new blocks of a colour, how many are projected together, at most `most`.
+pub fn runs(blocks: usize, colour: usize, most: usize) -> impl Iterator<Item = u32> {
+    let most = if colour == CROWDED { 1 } else { most };
+    (0..blocks).step_by(most).map(move |first| (blocks - first).min(most) as u32)
+}
+
+/// Elements of one colour, each on `N` nodes. Lanes that have none are elements without extent at the first node.
+pub trait Block<const N: usize>: Clone + Send {
+    /// An element as it is given.
+    type Element: Copy;
+    /// Without elements.
+    const EMPTY: Self;
+    /// Blocks of one colour that are projected together at most.
+    const RUN: usize;
+
+    /// The nodes of an element.
+    fn nodes(element: &mut Self::Element) -> &mut [u32; N];
+
+    /// Takes an element, whose nodes are places in the window.
+    fn set(&mut self, lane: usize, element: Self::Element);
+
+    /// Places of the nodes in the window.
+    fn places(&self, lane: usize) -> [usize; N];
+
+    /// Takes what stays the same in a step, of these nodes.
+    fn begin(&mut self, lane: usize, nodes: [usize; N], start: &[Vec3], inverse_mass: &[f64]);
+}
+
+/// Blocks of one part.
+#[derive(Clone)]
+pub struct Filled<B> {
+    pub blocks: Vec<B>,
+    /// How many elements each has.
+    pub counts: Vec<usize>,
+    /// λ of each, for more than one iteration.
+    pub lambda: Vec<Numbers>,
+    /// How many successive blocks are projected together.
+    pub runs: Vec<u32>,
+}
+
+impl<B> Default for Filled<B> {
+    fn default() -> Self {
+        Self { blocks: Vec::new(), counts: Vec::new(), lambda: Vec::new(), runs: Vec::new() }
+    }
+}
+
+impl<B: Block<N>, const N: usize> Blocks<N> for Filled<B> {
+    type Element = B::Element;
+
+    fn nodes(element: &mut B::Element) -> &mut [u32; N] {
+        B::nodes(element)
+    }
+
+    fn add(&mut self, colour: usize, elements: impl Iterator<Item = B::Element>) {
+        let width = if colour == CROWDED { 1 } else { WIDTH };
+        let before = self.blocks.len();
+        // A sheet has two triangles and three hinges for each node, and each colour a block that isn't full.
+        let enough = (N - 1) * WINDOW / WIDTH + CROWDED;
+        self.blocks.reserve(if before == 0 { enough } else { elements.size_hint().0.div_ceil(width) });
+        for (k, element) in elements.enumerate() {
+            let lane = k % width;
+            if lane == 0 {
+                self.blocks.push(B::EMPTY);
+                self.counts.push(0);
+                self.lambda.push([0.0; WIDTH]);
+            }
+            if let (Some(block), Some(count)) = (self.blocks.last_mut(), self.counts.last_mut()) {
+                block.set(lane, element);
+                *count = lane + 1;
+            }
+        }
+        self.runs.extend(runs(self.blocks.len() - before, colour, B::RUN));
+    }
+}
+
+impl<B> Filled<B> {
+    /// Takes what stays the same in a step.
+    pub fn begin<const N: usize>(&mut self, nodes: Nodes<'_>, start: &[Vec3], inverse_mass: &[f64])
+    where
+        B: Block<N>,
+    {
+        for (block, &count) in self.blocks.iter_mut().zip(&self.counts) {
+            for lane in 0..count {
+                let here = block.places(lane).map(|place| nodes.at(place));
+                block.begin(lane, here, start, inverse_mass);
+            }
+        }
+    }
+
+    /// Forgets λ.
+    pub fn forget(&mut self) {
+        self.lambda.fill([0.0; WIDTH]);
+    }
 }
 
 /// Which node has a place in a window.
