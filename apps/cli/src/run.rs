@@ -32,6 +32,9 @@ pub struct Args {
     /// Go on from the last checkpoint of a run that was stopped
     #[arg(long)]
     resume: bool,
+    /// Compare all yarns of woven cloth after every substep, for `ripstop verify` to tell what passed; slow
+    #[arg(long)]
+    verify: bool,
     /// Formats to export
     #[arg(long, value_enum, value_delimiter = ',', default_value = "usda")]
     format: Vec<FormatArg>,
@@ -105,6 +108,7 @@ fn one(
         folder: folder.to_path_buf(),
         frames: args.frames,
         resume,
+        verify: args.verify,
         formats: args.format.iter().filter_map(|f| f.format()).collect(),
         checkpoint_every: 10,
     };

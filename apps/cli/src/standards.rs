@@ -117,6 +117,7 @@ impl Laboratory {
             folder: folder.clone(),
             frames: None,
             resume: false,
+            verify: false,
             formats: Vec::new(),
             checkpoint_every: 1000,
         };

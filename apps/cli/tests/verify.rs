@@ -50,6 +50,40 @@ fn a_run_without_crossings_ends_with_0() {
 }
 
 #[test]
+fn a_run_that_looks_from_outside_tells_what_it_does_not_know_of() {
+    let scene = r#"
+title = "Woven cloth that falls onto its own half, through which nothing keeps it from passing"
+
+[time]
+duration = 0.2
+step = 0.0042
+
+[cloth.woven]
+yarns = [12, 24]
+on_itself = false
+
+[[grip]]
+name = "one"
+where = { side = "bottom" }
+
+[[grip]]
+name = "other"
+where = { side = "top" }
+keys = [{ t = 0 }, { t = 0.1, move = [0, -0.022, 0.004] }, { t = 0.2, move = [0, -0.022, -0.004] }]
+"#;
+    let folder = Folder::new();
+    folder.write("fold.toml", scene);
+    let run = ["run", "fold.toml", "--format", "none"];
+    folder.succeed(&run);
+    assert_eq!(folder.succeed(&["verify", "out/fold"]), "fold: no crossings in 7 frames\n");
+    let blind = folder.summary("out/fold");
+    folder.succeed(&[&run[..], &["--verify"]].concat());
+    let output = folder.run(&["verify", "out/fold"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert_eq!(folder.summary("out/fold")["state_hash"], blind["state_hash"], "looking changes nothing");
+}
+
+#[test]
 fn crossings_are_told_frame_by_frame_and_end_with_1() {
     let folder = Folder::new();
     write(&folder, "made/frames.bin", &[0.5, -0.25, 0.1, -0.5]);

@@ -7,7 +7,7 @@
 use ripstop::body::{Bodies, BodySpec, Drive, Pose, Shape};
 use ripstop::cloth::Placement;
 use ripstop::yarn::{
-    By, Family, Kind, Run, Solver, Spec, Strand, Watch, Weave, Woven, inside_bodies, overlaps, passings,
+    By, Family, Kind, Passing, Run, Solver, Spec, Strand, Watch, Weave, Woven, inside_bodies, overlaps, passings,
 };
 use ripstop::{Key, Vec3};
 use std::collections::{BTreeSet, HashMap};
@@ -150,7 +150,6 @@ fn make(case: &str, w: usize, h: usize, keys: &Keys) -> Result<(Woven, Bodies, u
 }
 
 /// Passings and the like, counted.
-#[derive(Default)]
 struct Check {
     watch: Watch,
     /// Yarns after the last frame.
@@ -167,8 +166,17 @@ fn strands(runs: &[Run], radius: f64) -> Vec<Strand<'_>> {
 }
 
 impl Check {
+    fn new(cloth: &Woven) -> Self {
+        let (watch, frame) = (Watch::new(cloth), cloth.runs());
+        Self { watch, frame, passed: 0, passed_straight: 0, overlaps: 0, inside: 0 }
+    }
+
     fn end_frame(&mut self, cloth: &Woven, bodies: &Bodies) {
-        self.passed += self.watch.take();
+        let passed = self.watch.take();
+        for Passing { yarns, segments, time, place } in &passed {
+            println!("passing at {time:.4} s: yarns {yarns:?}, segments {segments:?}, at {place:.5}");
+        }
+        self.passed += passed.len();
         let (radius, runs) = (0.5 * cloth.spec().thickness, cloth.runs());
         let now = strands(&runs, radius);
         self.passed_straight += passings(&strands(&self.frame, radius), &now).len();
@@ -206,7 +214,7 @@ struct Times {
 fn run(mut cloth: Woven, mut bodies: Bodies, frames: usize, keys: &Keys) -> Result<(Woven, Times), Box<dyn Error>> {
     let steps = (1.0 / 30.0 / cloth.spec().step).round() as usize;
     let (mut before, mut after) = (Vec::new(), Vec::new());
-    let mut check = keys.contains_key("check").then(Check::default);
+    let mut check = keys.contains_key("check").then(|| Check::new(&cloth));
     for frame in 0..frames {
         let torn = cloth.counts().cuts > 0;
         let start = Instant::now();

@@ -106,13 +106,13 @@ fn bars_that_move_apart_tear_it_in_two() {
 /// Passings of two bars' tear as seen from outside, and as the cloth tells them.
 fn passings_of_bars(self_collision: bool) -> (usize, usize) {
     let mut cloth = bars(Spec { self_collision, ..Spec::muslin(32, 20) }, 0.8, 1.0);
-    let (mut watch, mut none, mut passed) = (Watch::default(), Bodies::default(), 0);
+    let (mut watch, mut none, mut passed) = (Watch::new(&cloth), Bodies::default(), 0);
     for step in 1..=288 {
         cloth.step_watched(&mut none, |cloth| watch.look(cloth)).unwrap();
         watch.end_step(&cloth);
         // By frames: what comes back within one is never drawn.
         if step % 8 == 0 {
-            passed += watch.take();
+            passed += watch.take().len();
         }
     }
     (passed, cloth.take_passings().len())

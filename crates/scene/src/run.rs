@@ -33,6 +33,8 @@ pub struct Options {
     pub frames: Option<u32>,
     /// Go on from the last checkpoint.
     pub resume: bool,
+    /// Look from outside for what passes through each other within steps, and note it in the cache.
+    pub verify: bool,
     /// Formats to export at the end.
     pub formats: Vec<Format>,
     /// Frames between checkpoints.
@@ -290,6 +292,9 @@ pub fn run(
         let header = CacheHeader { scene: name.into(), frames_per_second: scene.time.fps };
         output = Output::create(&options.folder, header, &*engine, &body::surfaces(engine.bodies(), &scene.body))?;
         (tally, first) = (Tally::new(&*engine), 0);
+    }
+    if options.verify {
+        engine.watch_passings();
     }
     kept.write(&options.folder).map_err(|(path, e)| file_error(&path)(e))?;
     for index in first..=last {

@@ -5,7 +5,7 @@
 //! **Free patches** and all others are compared in every step, where boxes around them, as far as they would go in the step if they went on as in the one before, touch; found by the [tree](crate::contact::tree) that sheets use.
 //!
 //! **Whole cloth** meets itself where it is folded. Two patches that come near each other, or one that is bent around, are a *fold*. Folds are found for as many steps as the cloth hardly changes its shape in, and when patches change.
-//! Patches that touch and are flat together can't meet. Segments of a fold are compared when its patches have moved beside each other by as much as was added to the distance that was asked for; until then the fold *rests*, and so do folds
+//! Patches that touch and are flat together, and aren't sheared nearly shut, can't meet. Segments of a fold are compared when its patches have moved beside each other by as much as was added to the distance that was asked for; until then the fold *rests*, and so do folds
 //! whose patches are far apart along the normal of one.
 //!
 //! The trees may depend on what came before, but which candidates there are doesn't.
@@ -39,6 +39,9 @@ const FLAT_TOGETHER: [f64; 2] = [0.3, 0.0];
 
 /// The same for patches in which something moves by more than a spacing beside the rest until then: torn edges turn over in three steps.
 const FLAT_IN_MOTION: [f64; 2] = [0.5, 0.5];
+
+/// Sine between the yarns of a cell below which it is sheared so much that neighbours along it, which are a spacing times that apart, may meet though all is flat.
+const SHEARED: f64 = 0.6;
 
 /// Patches, and folds, that are work for one thread.
 const FEW: usize = 16;
@@ -138,7 +141,7 @@ impl Fold {
 /// The shape of a patch.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// Mean normal (unit), and the least cosine of a crossing's with it.
+    /// Mean normal (unit), and the least cosine of a crossing's with it; that of half a circle where it is sheared nearly shut.
     normal: Vec3,
     flat: f64,
     /// Where it is and goes.
@@ -433,6 +436,9 @@ impl Woven {
                 let normals = self.patch_normals(patches, patch);
                 shape.normal = normals.clone().sum::<Vec3>().normalize_or_zero();
                 shape.flat = normals.fold(1.0, |least: f64, n| least.min(n.dot(shape.normal)));
+                if self.is_sheared(patches, patch) {
+                    shape.flat = -1.0;
+                }
                 for &p in patches.items(patch).iter().flat_map(|item| &item.segment.ends) {
                     let ahead = self.ahead(p, STEPS as f64).as_vec3a();
                     let corner = ((self.at.get(p as usize) - origin).as_vec3a(), ahead);
@@ -471,6 +477,19 @@ impl Woven {
     /// Normals of the crossings that segments of a patch begin at, most of them twice.
     fn patch_normals<'a>(&'a self, patches: &'a Patches, patch: &Patch) -> impl Iterator<Item = Vec3> + Clone + 'a {
         patches.items(patch).iter().map(|item| self.normal[item.segment.crossings[0] as usize])
+    }
+
+    /// True if some cell of a patch is sheared nearly shut.
+    fn is_sheared(&self, patches: &Patches, patch: &Patch) -> bool {
+        let along = |item: &Item| {
+            let [from, to] = item.segment.ends.map(|p| self.at.get(p as usize));
+            to - from
+        };
+        patches.items(patch).iter().filter(|item| !item.segment.weft).any(|warp| {
+            let Some(weft) = patches.item(warp.id + self.kind.len() as u32) else { return false };
+            let (a, b) = (along(warp), along(weft));
+            a.cross(b).length_squared() < SHEARED * SHEARED * a.length_squared() * b.length_squared()
+        })
     }
 
     /// How far the furthest particle is from a point, along one axis [m].

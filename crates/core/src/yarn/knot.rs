@@ -93,6 +93,8 @@ impl Woven {
         // What had passed before it was a pair has no shape to go back to.
         let late: Vec<u32> = pairs.iter().copied().filter(|&k| self.is_late(k)).collect();
         pairs.retain(|&k| !self.is_late(k));
+        // Crossings that take another normal beside a knot, each at most once, and those that just have.
+        let (mut turned, mut turning) = (BTreeSet::new(), Vec::new());
         let mut knots = Knots { sets: Sets::new(self.at.len()), members: BTreeMap::new(), stiff: BTreeSet::new() };
         for _ in 0..ROUNDS {
             let mut changed = BTreeSet::new();
@@ -102,7 +104,7 @@ impl Woven {
                     changed.insert(particles[0]);
                 }
             }
-            if changed.is_empty() {
+            if changed.is_empty() && turning.is_empty() {
                 break;
             }
             let changed = knots.of(&changed);
@@ -110,8 +112,9 @@ impl Woven {
                 self.place_knot(members, *stiff, before);
             }
             // All that is beside other knots was fine before.
-            let members: Vec<u32> = changed.iter().flat_map(|(members, _)| members.iter().map(|&(p, _)| p)).collect();
-            (pairs, crossings) = self.untied(&mut knots, &members, before);
+            let members = changed.iter().flat_map(|(members, _)| members.iter().map(|&(p, _)| p));
+            let members: Vec<u32> = members.chain(turning).collect();
+            (pairs, crossings, turning) = self.untied(&mut knots, &members, &mut turned, before);
         }
         // What went together is where it belongs.
         let mut together = Vec::new();
@@ -169,8 +172,15 @@ impl Woven {
         }
     }
 
-    /// Pairs and crossings that have passed now, with these particles of knots or beside them.
-    fn untied(&mut self, knots: &mut Knots, members: &[u32], before: &[Vec3]) -> (Vec<u32>, Vec<usize>) {
+    /// Pairs and crossings that have passed now, with these particles of knots or beside them, and crossings that have taken another normal instead: what is beside these is to be asked in turn.
+    fn untied(
+        &mut self,
+        knots: &mut Knots,
+        members: &[u32],
+        turned: &mut BTreeSet<usize>,
+        before: &[Vec3],
+    ) -> (Vec<u32>, Vec<usize>, Vec<u32>) {
+        let mut turning = Vec::new();
         let count = self.kind.len();
         let mut crossings: Vec<usize> = members.iter().map(|&p| p as usize % count).collect();
         crossings.extend(crossings.clone().into_iter().flat_map(|c| self.around(c)));
@@ -182,14 +192,16 @@ impl Woven {
             if knots.keeps(&particles, &self.tables.w) {
                 return false;
             }
-            if Arms::followed(self, c, before).passed(self.normal[c]) == 0 {
+            if Arms::followed(self, c, before).wrong(self.normal[c]) == 0 {
                 return false;
             }
             // What is in no knot may take another normal.
-            let other = if knots.is_member(c as u32) { None } else { self.other_normal(c, before, false) };
+            let free = !knots.is_member(c as u32) && turned.insert(c);
+            let other = if free { self.other_normal(c, before, false) } else { None };
             match other {
                 Some((normal, 0)) => {
                     self.normal[c] = normal;
+                    turning.push(c as u32);
                     false
                 }
                 _ => true,
@@ -201,7 +213,7 @@ impl Woven {
             let ends = self.tables.ends[k as usize].particles;
             !self.is_late(k) && !knots.keeps(&ends, &self.tables.w) && self.has_passed_with(k, usize::MAX, Vec3::ZERO)
         });
-        (pairs, crossings)
+        (pairs, crossings, turning)
     }
 
     /// The pairs that particles are ends of, in order.

@@ -3,7 +3,7 @@
 //! The normal follows the yarns, all at once, row by row as vector code: what [`Woven::turn_normal`] does to one. Directions of segments are computed once and serve both of their ends. Rows write to themselves.
 //!
 //! Where a crossing is bent sharply or sheared nearly shut that isn't enough: yarns could pass through each other as the normal turns. With a, b the arms of warp and weft as drawn and n the normal, two arms touch where
-//! n is a sum of b and −a with weights of zero or more: on four arcs of the sphere, which go around the normals that are allowed. So where n·(b × a) of two arms is small, what was drawn when the step began is held against what is
+//! n is a sum of b and −a with weights of zero or more: on four arcs of the sphere, which go around the normals that are allowed. So where n·(b × a) of two arms is small, or an arm is, what was drawn when the step began is held against what is
 //! drawn now ([`super::pass`]), without what all arms have turned together, and if arms have passed the normal is chosen, of directions all around, with which none has, and which keeps the arms furthest apart. A normal moves the yarns that are drawn along it, so pairs
 //! that have passed by that count likewise. If there is none, the crossing becomes a `knot`.
 
@@ -19,13 +19,16 @@ use smallvec::SmallVec;
 /// A row of vectors.
 type Row = [Vec<f64>; 3];
 
-fn row(count: usize) -> Row {
-    [(); 3].map(|()| vec![0.0; count])
+fn row<const COLUMNS: usize>(count: usize) -> [Vec<f64>; COLUMNS] {
+    [(); COLUMNS].map(|()| vec![0.0; count])
 }
 
-/// Directions of segments (unit), zero for those that are cut.
+/// A row of segments: their directions (unit), and one over their lengths [1/m]; zero for those that are cut.
+type Segments = [Vec<f64>; 4];
+
+/// Directions of segments, and one over their lengths.
 struct Directions<'a> {
-    to: [&'a mut [f64]; 3],
+    to: [&'a mut [f64]; 4],
     begin: [&'a [f64]; 3],
     end: [&'a [f64]; 3],
     stiffness: &'a [f64],
@@ -34,9 +37,9 @@ struct Directions<'a> {
 impl Work for Directions<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { to: [tx, ty, tz], begin: [ax, ay, az], end: [bx, by, bz], stiffness } = self;
+        let Self { to: [tx, ty, tz, tl], begin: [ax, ay, az], end: [bx, by, bz], stiffness } = self;
         let count = stiffness.len();
-        let (tx, ty, tz) = (&mut tx[..count], &mut ty[..count], &mut tz[..count]);
+        let (tx, ty, tz, tl) = (&mut tx[..count], &mut ty[..count], &mut tz[..count], &mut tl[..count]);
         let (ax, ay, az) = (&ax[..count], &ay[..count], &az[..count]);
         let (bx, by, bz) = (&bx[..count], &by[..count], &bz[..count]);
         for i in 0..count {
@@ -46,6 +49,7 @@ impl Work for Directions<'_> {
             tx[i] = if there { d[0] * per } else { 0.0 };
             ty[i] = if there { d[1] * per } else { 0.0 };
             tz[i] = if there { d[2] * per } else { 0.0 };
+            tl[i] = if there { per } else { 0.0 };
         }
     }
 }
@@ -53,11 +57,13 @@ impl Work for Directions<'_> {
 /// Normals from the directions of both yarns before and after; zero where they say little about the cloth.
 struct Across<'a> {
     normals: &'a mut Row,
-    /// Least n·(b × a) of two arms (unit).
+    /// Least n·(b × a) of two arms (unit); zero if an arm is short.
     least: &'a mut [f64],
-    weft: &'a Row,
-    below: &'a Row,
-    above: &'a Row,
+    weft: &'a Segments,
+    below: &'a Segments,
+    above: &'a Segments,
+    /// One over the length of arms that are [m].
+    short: f64,
 }
 
 #[inline(always)]
@@ -82,7 +88,7 @@ fn least_of(worst: f64, b: [f64; 3], a: [f64; 3], n: [f64; 3], per: f64) -> f64 
 impl Work for Across<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { normals: [nx, ny, nz], least, weft, below, above } = self;
+        let Self { normals: [nx, ny, nz], least, weft, below, above, short } = self;
         let count = nx.len();
         let (ny, nz, least) = (&mut ny[..count], &mut nz[..count], &mut least[..count]);
         let before = weft.each_ref().map(|column| &column[..count]);
@@ -102,7 +108,9 @@ impl Work for Across<'_> {
             let worst = least_of(worst, ba, ab, n, per);
             let worst = least_of(worst, aa, bb, n, per);
             let worst = least_of(worst, aa, ab, n, per);
-            least[i] = worst;
+            let is_short =
+                (before[3][i] > short) | (after[3][i] > short) | (below[3][i] > short) | (above[3][i] > short);
+            least[i] = if is_short & (worst > 0.0) { 0.0 } else { worst };
             nx[i] = if enough { n[0] * per } else { 0.0 };
             ny[i] = if enough { n[1] * per } else { 0.0 };
             nz[i] = if enough { n[2] * per } else { 0.0 };
@@ -118,6 +126,12 @@ const FEW: usize = 16;
 
 /// Cosine below which n·(b × a) of two arms (unit) is looked at.
 const BENT: f64 = 0.5;
+
+/// Length of an arm [T] up to which it is looked at however it is bent: its ends are drawn half a thickness off, so that its direction isn't that of the yarn between its particles.
+const SHORT: f64 = 3.0;
+
+/// Share of T within which yarns touch: that a normal is as good as one with which they have passed, it just isn't seen.
+const TOUCHING: f64 = 1e-3;
 
 /// Cosine by which an arm turns in a step so little that its way is as good as straight.
 const LITTLE: f64 = 0.8;
@@ -168,6 +182,12 @@ impl Arms {
         pairs.filter(|&(a, b)| has_passed(&corners(0, &self.from, [a, b]), &corners(1, &to, [a, b]))).count()
     }
 
+    /// The same; one more if some of them touch.
+    pub fn wrong(&self, normal: Vec3) -> usize {
+        let touching = 2.0 * TOUCHING * self.half;
+        self.passed(normal) + usize::from(self.apart(normal) < touching * touching)
+    }
+
     /// Square of the least distance of an arm of the warp from one of the weft [m²].
     fn apart(&self, normal: Vec3) -> f64 {
         let to = [self.at + normal * self.half, self.at - normal * self.half];
@@ -211,7 +231,7 @@ impl Arms {
 
     /// The normal with which the fewest have passed, and how many, if any have with this one. `pairs` counts others that have passed with a normal; `thorough` looks all around.
     fn other_normal(&self, normal: Vec3, pairs: impl Fn(Vec3) -> usize, thorough: bool) -> Option<(Vec3, usize)> {
-        let passed = |n: Vec3| self.passed(n) + pairs(n);
+        let passed = |n: Vec3| self.wrong(n) + pairs(n);
         if passed(normal) == 0 {
             return None;
         }
@@ -304,10 +324,11 @@ impl Woven {
             }
             doubtful = changed.iter().flat_map(|&c| self.around(c)).filter(|&c| self.kind[c].is_one()).collect();
         }
-        // Others have turned since they were asked.
+        // Others have turned since they were asked, and around those that turned last none was asked.
+        left.extend(doubtful);
         left.sort_unstable();
         left.dedup();
-        left.retain(|&c| Arms::followed(self, c, &before).passed(self.normal[c]) > 0);
+        left.retain(|&c| Arms::followed(self, c, &before).wrong(self.normal[c]) > 0);
         if asked {
             through = self.turned_through();
         }
@@ -334,14 +355,16 @@ impl Woven {
     /// Normals from yarns alone; crossings whose yarns are so bent that they may have passed with them.
     fn follow_yarns(&mut self) -> Vec<usize> {
         let (warps, wefts, half) = (self.spec.warps, self.spec.wefts, self.kind.len());
+        let thickness = self.spec.thickness;
         let Self { normal, at, kind, warp, weft, .. } = self;
         let of = |begin: usize| at.0.each_ref().map(|column| &column[begin..begin + warps]);
         let mut bent = vec![Vec::new(); wefts.div_ceil(GROUP)];
         parallel::for_each_domain(normal, GROUP * warps, &mut bent, |first, normals, bent| {
             let (mut below, mut above, mut across) = (row(warps), row(warps), row(warps));
+            let short = 1.0 / (SHORT * thickness);
             let mut least = vec![0.0; warps];
             let (mut along, mut apart) = (row(warps + 1), row(warps));
-            let climb = |to: &mut Row, begin: usize| {
+            let climb = |to: &mut Segments, begin: usize| {
                 let to = to.each_mut().map(Vec::as_mut_slice);
                 let stiffness = &warp.stiffness[begin..begin + warps];
                 lanes::run(Directions { to, begin: of(begin), end: of(begin + warps), stiffness });
@@ -372,7 +395,14 @@ impl Woven {
                 let stiffness = &weft.stiffness[begin..begin + warps - 1];
                 lanes::run(Directions { to, begin: begins, end: ends, stiffness });
                 let (normals_to, least_to) = (&mut across, &mut least[..]);
-                lanes::run(Across { normals: normals_to, least: least_to, weft: &along, below: &below, above: &above });
+                lanes::run(Across {
+                    normals: normals_to,
+                    least: least_to,
+                    weft: &along,
+                    below: &below,
+                    above: &above,
+                    short,
+                });
                 for (i, normal) in normals.iter_mut().enumerate().filter(|(i, _)| kinds[*i].is_one()) {
                     let n = Vec3::new(across[0][i], across[1][i], across[2][i]);
                     let turned = n.dot(*normal) < 0.0;
@@ -445,13 +475,61 @@ mod tests {
             let wanted = cloth.at.clone();
             cloth.turn_normals();
             assert!(cloth.take_passings().is_empty(), "{seed}");
-            assert_eq!(Arms::followed(&cloth, c, &before).passed(cloth.normal[c]), 0, "{seed}");
+            assert_eq!(Arms::followed(&cloth, c, &before).wrong(cloth.normal[c]), 0, "{seed}");
             let follows = cloth.cloth_normal(c).unwrap_or(before[c]);
             changed += usize::from(follows.dot(cloth.normal[c]).abs() < 1.0 - 1e-12);
             kept += usize::from(cloth.at == wanted);
         }
         // Nearly always there is such a normal, and not always it is the one that follows the yarns.
         assert!(kept > 380 && kept < 400 && changed > 4, "{kept} {changed}");
+    }
+
+    #[test]
+    fn crossings_at_which_yarns_have_passed_are_asked() {
+        let mut passed = 0;
+        // Crossings as far apart as they are woven, and as they come to lie where yarns have slipped together.
+        for (seed, size) in (0..2000).map(|seed| (seed, if seed % 2 == 0 { 1.0 } else { 0.36 })) {
+            let mut cloth = Woven::new(Spec::muslin(5, 5), Placement::default()).unwrap();
+            let random = |k: u64| Vec3::from([0, 1, 2].map(|a| hash_unit(seed, 3 * k + a) - 0.5));
+            let far = size * cloth.spec.spacing * hash_unit(seed, 900);
+            for p in 0..cloth.crossings() {
+                cloth.at.set(p, cloth.at.get(p) * size + random(p as u64) * far);
+            }
+            cloth.follow(1e-3);
+            cloth.turn_normals();
+            let before = cloth.normal.clone();
+            for p in 0..cloth.crossings() {
+                let by = random(100 + p as u64) * far;
+                cloth.gone.set(p, by);
+                cloth.at.add(p, by);
+            }
+            let asked = cloth.follow_yarns();
+            for c in 0..cloth.crossings() {
+                if Arms::followed(&cloth, c, &before).passed(cloth.normal[c]) > 0 {
+                    passed += 1;
+                    assert!(asked.contains(&c), "{seed}: {c}");
+                }
+            }
+        }
+        assert!(passed > 100, "{passed}");
+    }
+
+    #[test]
+    fn a_normal_along_which_yarns_touch_will_not_do() {
+        // Both yarns end here; the normal between their directions brings one end onto the other yarn.
+        let (a, b, half) = (Vec3::Y, Vec3::X, 0.1);
+        let one = |end: Vec3| SmallVec::from_slice(&[[end, end]]);
+        for side in [1.0, -1.0] {
+            let normal = Vec3::Z * side;
+            let arms =
+                Arms { ends: [one(a), one(b)], from: [normal * half, -normal * half], at: Vec3::ZERO, half, normal };
+            let touching = (b - a).normalize();
+            assert!(arms.apart(touching) < 1e-20);
+            // Another yarn is in the way of all others.
+            let others = |n: Vec3| usize::from(n.distance(touching) > 1e-9);
+            let (_, wrong) = arms.other_normal(normal, others, true).expect("it is in the way of this one too");
+            assert!(wrong > 0, "{side}");
+        }
     }
 
     #[test]

@@ -239,12 +239,11 @@ mod tests {
                 let across = Vec3::new(4.2 * l, 1.5 * l - below * thickness, (j as f64 - 2.5) * l);
                 cloth.at.set(warp, across + Vec3::Y * away(i, 1));
             }
-            let (mut watch, mut bodies) = (Watch::default(), Bodies::default());
-            watch.end_step(&cloth);
+            let (mut watch, mut bodies) = (Watch::new(&cloth), Bodies::default());
             for _ in 0..8 {
                 cloth.step_watched(&mut bodies, |cloth| watch.look(cloth)).unwrap();
                 watch.end_step(&cloth);
-                assert_eq!(watch.take(), 0, "{below} T");
+                assert_eq!(watch.take(), [], "{below} T");
             }
         }
     }

@@ -1,62 +1,121 @@
 //! Counts what passes through what, from outside: yarns as they are drawn, compared after every substep.
 //!
-//! What [`Woven::take_passings`] tells is what the step itself noticed; this asks again without knowing of pairs, so it is slow and for tests.
+//! What [`Woven::take_passings`] tells is what the step itself noticed; this asks again without knowing of pairs, so it is slow: for tests, and for `ripstop run --verify`.
 //!
-//! From look to look all ends are taken to go straight. What passes and comes back is nothing; so segments that have passed an odd number of times when it is asked count.
+//! From look to look all ends are taken to go straight ([`super::pass`]). What passes and comes back is nothing, also if it comes back through the next segment of the same yarn, as yarns do that slip over a bend: where the segments of two yarns that have passed hang together an odd
+//! number of passings counts, when it is asked, as one.
+//!
 //! Where two segments end at the crossing of their yarns, which holds them, only whole steps are compared: at their end its normal follows. Crossings may turn by a right angle and more in a step; on straight ways all of
-//! what turns comes near one line, and the least that it is bent by then makes it pass. So what all arms of a crossing have turned together doesn't count there: they are taken to have begun the step turned like that.
+//! what turns comes near one line, and the least that it is bent by then makes it pass. So what all arms of a crossing have turned together doesn't count there: they are taken to have begun the step turned like that. Where a yarn slips from such an arm
+//! to the next segment within a step, both are asked by substeps whether it has come back: what is seen on two ways can't be held against each other.
 
 use super::normals::fitted;
 use super::pass::{Passing, Strand, has_passed, passings};
 use super::read::Run;
-use super::state::{Family, Kind, Woven};
+use super::state::{Family, Woven};
 use crate::math::Vec3;
-use std::collections::BTreeSet;
+use crate::sets::Sets;
+use std::collections::BTreeMap;
+
+/// Two yarns and two segments.
+type Key = ([u64; 2], [usize; 2]);
 
 /// Yarns as they were last seen, and which have passed since.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Watch {
     /// At the last look, and after the last step.
     look: Vec<Run>,
     step: Vec<Run>,
-    /// Yarns and segments that have passed each other and haven't come back.
-    through: BTreeSet<([u64; 2], [usize; 2])>,
+    /// What has passed each other in this step and hasn't come back, and whether at a crossing that holds.
+    way: BTreeMap<Key, (Passing, bool)>,
+    /// The same in steps before, but for what is at crossings that hold.
+    through: BTreeMap<Key, Passing>,
 }
 
 impl Watch {
+    /// A first look, between two steps.
+    pub fn new(cloth: &Woven) -> Self {
+        Self { look: cloth.runs(), step: cloth.runs(), way: BTreeMap::new(), through: BTreeMap::new() }
+    }
+
     /// To be called within a step, after every substep ([`Woven::step_watched`]).
     pub fn look(&mut self, cloth: &Woven) {
         let runs = cloth.runs();
-        self.note(compare(cloth, &self.look, &runs).filter(|passing| !cross_here(cloth, passing)));
+        self.follow(cloth, &runs, &runs);
         self.look = runs;
     }
 
     /// To be called after every step.
     pub fn end_step(&mut self, cloth: &Woven) {
-        self.look(cloth);
-        let here = compare(cloth, &self.step, &self.look).filter(|passing| cross_here(cloth, passing));
-        let passed: Vec<Passing> = here.filter(|passing| passed_turned([&self.step, &self.look], passing)).collect();
-        self.note(passed.into_iter());
-        self.step.clone_from(&self.look);
+        let runs = cloth.runs();
+        // What comes apart when a step ends held in it.
+        let held = self.look.clone();
+        self.follow(cloth, &runs, &held);
+        let way: Vec<(Passing, bool)> = std::mem::take(&mut self.way).into_values().collect();
+        let beside = odd(&way, |of| &of.0).into_iter().filter_map(|of| of.into_iter().find(|(_, here)| !here));
+        let beside: Vec<Passing> = beside.map(|(passing, _)| passing).collect();
+        let here = compare(cloth, &self.step, &runs).into_iter().filter(|passing| cross_here(&held, passing));
+        let here = here.filter(|passing| passed_turned([&self.step, &runs], passing));
+        // By the two ways of looking one passing may be told twice.
+        let here: Vec<Passing> = here.filter(|passing| !beside.iter().any(|of| hang_together(of, passing))).collect();
+        for passing in beside.into_iter().chain(here) {
+            toggle(&mut self.through, key(&passing), Passing { time: cloth.time(), ..passing });
+        }
+        (self.step, self.look) = (runs.clone(), runs);
     }
 
-    /// How many pairs of segments have passed since it was last asked.
-    pub fn take(&mut self) -> usize {
-        std::mem::take(&mut self.through).len()
+    /// What has passed since it was last asked, in order of the yarns; `time` is that of the step [s].
+    pub fn take(&mut self) -> Vec<Passing> {
+        let all: Vec<Passing> = std::mem::take(&mut self.through).into_values().collect();
+        odd(&all, |passing| passing).into_iter().map(|of| of[0]).collect()
     }
 
-    fn note(&mut self, passings: impl Iterator<Item = Passing>) {
-        for Passing { yarns, segments, .. } in passings {
-            if !self.through.remove(&(yarns, segments)) {
-                self.through.insert((yarns, segments));
-            }
+    /// Notes what has passed from the last look to these yarns; `held` tells which crossings hold.
+    fn follow(&mut self, cloth: &Woven, runs: &[Run], held: &[Run]) {
+        for passing in compare(cloth, &self.look, runs) {
+            toggle(&mut self.way, key(&passing), (passing, cross_here(held, &passing)));
         }
     }
 }
 
-fn compare(cloth: &Woven, from: &[Run], to: &[Run]) -> impl Iterator<Item = Passing> + use<> {
+fn key(passing: &Passing) -> Key {
+    (passing.yarns, passing.segments)
+}
+
+/// What has come back is gone.
+fn toggle<T>(map: &mut BTreeMap<Key, T>, key: Key, value: T) {
+    if map.remove(&key).is_none() {
+        map.insert(key, value);
+    }
+}
+
+/// Whether two passings are of the same yarns and of segments that are the same or next to each other.
+fn hang_together(a: &Passing, b: &Passing) -> bool {
+    a.yarns == b.yarns && a.segments.iter().zip(&b.segments).all(|(a, b)| a.abs_diff(*b) <= 1)
+}
+
+/// Of passings in order of their keys: those of which the segments hang together, if they are an odd number.
+fn odd<T: Copy>(all: &[T], of: impl Fn(&T) -> &Passing) -> Vec<Vec<T>> {
+    let mut sets = Sets::new(all.len());
+    for (k, a) in all.iter().enumerate() {
+        let a = of(a);
+        for (l, b) in all.iter().enumerate().skip(k + 1) {
+            if of(b).yarns != a.yarns {
+                break;
+            }
+            if hang_together(a, of(b)) {
+                sets.join(k as u32, l as u32);
+            }
+        }
+    }
+    let mut together = vec![Vec::new(); all.len()];
+    all.iter().enumerate().for_each(|(k, of)| together[sets.root(k as u32) as usize].push(*of));
+    together.into_iter().filter(|of| of.len() % 2 == 1).collect()
+}
+
+fn compare(cloth: &Woven, from: &[Run], to: &[Run]) -> Vec<Passing> {
     let radius = 0.5 * cloth.spec().thickness;
-    passings(&drawn(from, radius), &drawn(to, radius)).into_iter()
+    passings(&drawn(from, radius), &drawn(to, radius))
 }
 
 fn drawn(runs: &[Run], radius: f64) -> Vec<Strand<'_>> {
@@ -90,17 +149,21 @@ fn passed_turned(pictures: [&[Run]; 2], passing: &Passing) -> bool {
     has_passed(&ends.map(|[from, _]| middle[1] + turn * (from - middle[0])), &ends.map(|[_, to]| to))
 }
 
-/// Whether two segments end at the crossing of their yarns, which holds them.
-fn cross_here(cloth: &Woven, passing: &Passing) -> bool {
+/// Whether two segments end at the crossing of their yarns, which holds them in this picture.
+fn cross_here(runs: &[Run], passing: &Passing) -> bool {
     let (yarns, s) = (passing.yarns, passing.segments);
     if yarns[0] % 2 == yarns[1] % 2 {
         return false;
     }
     let (a, b) = if yarns[0].is_multiple_of(2) { (0, 1) } else { (1, 0) };
     let (warp, weft) = ((yarns[a] / 2) as usize, (yarns[b] / 2) as usize);
-    matches!(cloth.kind(cloth.crossing(warp, weft)), Kind::Welded | Kind::Sliding)
-        && (s[a] == weft || s[a] + 1 == weft)
+    let holds = |run: &Run| {
+        let kind = weft.checked_sub(run.first).and_then(|k| run.kinds.get(k));
+        kind.is_some_and(|kind| kind.is_one())
+    };
+    (s[a] == weft || s[a] + 1 == weft)
         && (s[b] == warp || s[b] + 1 == warp)
+        && runs.iter().any(|run| run.family == Family::Warp && run.yarn == warp && holds(run))
 }
 
 #[cfg(test)]
@@ -108,46 +171,105 @@ mod tests {
     use super::*;
     use crate::cloth::Placement;
     use crate::math::{Quat, hash_unit};
-    use crate::yarn::Spec;
+    use crate::yarn::{Kind, Spec};
 
-    /// How many pairs of arms of the crossing in the middle pass from one cloth to another, by straight ways and apart from what they turn together.
-    fn passed(from: &Woven, to: &Woven) -> [usize; 2] {
-        let runs = [from.runs(), to.runs()];
-        let here: Vec<Passing> =
-            compare(from, &runs[0], &runs[1]).filter(|passing| cross_here(from, passing)).collect();
-        let turned = here.iter().filter(|passing| passed_turned([&runs[0], &runs[1]], passing)).count();
-        [here.len(), turned]
+    fn random(seed: u64, k: u64) -> Vec3 {
+        Vec3::from([0, 1, 2].map(|a| hash_unit(seed, 3 * k + a) - 0.5))
+    }
+
+    /// What is found as a cloth of three by three, bent a little, turns within a step; its normals follow at its end, and then its middle may come apart or its yarns change sides.
+    fn turned(seed: u64, angle: f64, apart: bool, other_side: bool) -> usize {
+        let mut cloth = Woven::new(Spec::muslin(3, 3), Placement::default()).unwrap();
+        for c in 0..cloth.crossings() {
+            cloth.at.add(c, random(seed, c as u64) * (0.5 * cloth.spec.spacing));
+        }
+        let (mut watch, middle) = (Watch::new(&cloth), cloth.crossing(1, 1));
+        let turn = |angle: f64| Quat::from_axis_angle(Vec3::new(1.0, 2.0, 0.0).normalize(), angle);
+        for _ in 0..10 {
+            for c in 0..cloth.crossings() {
+                cloth.at.set(c, turn(0.1 * angle) * cloth.at.get(c));
+            }
+            watch.look(&cloth);
+        }
+        cloth.normal.iter_mut().for_each(|normal| *normal = turn(angle) * *normal);
+        if other_side {
+            cloth.normal[middle] = -cloth.normal[middle];
+        }
+        if apart {
+            cloth.split(&[middle], Kind::Disconnected);
+        }
+        watch.end_step(&cloth);
+        watch.take().iter().filter(|passing| passing.yarns == [2, 3] || passing.yarns == [3, 2]).count()
     }
 
     #[test]
     fn what_turns_as_a_whole_passes_nothing_and_what_changes_sides_does() {
-        let flat = Woven::new(Spec::muslin(3, 3), Placement::default()).unwrap();
-        let turn = Quat::from_axis_angle(Vec3::new(1.0, 2.0, 0.0).normalize(), 2.8);
-        let (mut bent, mut straight) = (0, 0);
-        for seed in 0..200 {
-            // Bent a little, then turned as a whole.
-            let mut there = flat.clone();
-            for c in 0..there.crossings() {
-                let by = Vec3::from([0, 1, 2].map(|k| hash_unit(seed, 3 * c as u64 + k) - 0.5));
-                there.at.add(c, by * (0.5 * flat.spec.spacing));
+        for seed in 0..100 {
+            for angle in [0.5, 1.6, 2.8] {
+                assert_eq!(turned(seed, angle, false, false), 0, "{seed} {angle}");
+                assert_eq!(turned(seed, angle, true, false), 0, "{seed} {angle}");
             }
-            if passed(&flat, &there) != [0, 0] {
-                continue;
-            }
-            for c in 0..there.crossings() {
-                there.at.set(c, turn * there.at.get(c));
-                there.normal[c] = turn * there.normal[c];
-            }
-            let [by_straight_ways, apart_from_the_turn] = passed(&flat, &there);
-            assert_eq!(apart_from_the_turn, 0, "{seed}");
-            (bent, straight) = (bent + 1, straight + by_straight_ways);
         }
-        // By straight ways half a turn brings all of it through one line.
-        assert!(bent > 100 && straight > 0, "{bent} {straight}");
         // The other yarn on top.
-        let mut other = flat.clone();
-        let c = flat.crossing(1, 1);
-        other.normal[c] = -other.normal[c];
-        assert!(passed(&flat, &other)[1] > 0);
+        assert!((0..100).filter(|&seed| turned(seed, 1.6, false, true) > 0).count() > 50);
+    }
+
+    #[test]
+    fn what_comes_back_through_the_next_segment_has_not_passed() {
+        let mut cloth = Woven::new(Spec::muslin(3, 5), Placement::default()).unwrap();
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Disconnected);
+        // Warp 1 goes along y; the middle of weft 0 goes through it before one of its points, and back behind it. All others are far away.
+        let put = |cloth: &mut Woven, y: f64, z: f64| {
+            for c in 0..cloth.crossings() {
+                let (i, j) = (c % 3, c / 3);
+                let away = |is: bool| if is { 0.0 } else { 10.0 * (1 + c) as f64 };
+                cloth.at.set(c, Vec3::new(0.01 * j as f64, j as f64, away(i == 1)));
+                let p = cloth.particle(Family::Weft, c);
+                cloth.at.set(p, Vec3::new(i as f64 - 0.7, y, z - away(j == 0)));
+            }
+        };
+        put(&mut cloth, 1.7, 0.1);
+        let mut watch = Watch::new(&cloth);
+        let mut passed = |ways: &[[f64; 2]]| {
+            for &[y, z] in ways {
+                put(&mut cloth, y, z);
+                watch.end_step(&cloth);
+            }
+            let found = watch.through.len();
+            [found, watch.take().len()]
+        };
+        assert_eq!(passed(&[[1.7, -0.1], [2.3, -0.1], [2.3, 0.1]]), [2, 0]);
+        assert_eq!(passed(&[[2.3, -0.1], [1.7, -0.1]]), [1, 1]);
+    }
+
+    #[test]
+    fn what_slips_from_the_arm_of_a_crossing_to_the_next_segment_has_not_passed() {
+        let mut cloth = Woven::new(Spec::muslin(3, 5), Placement::default()).unwrap();
+        let [from, to] = [1, 2].map(|i| cloth.drawn(Family::Weft, cloth.crossing(i, 1)));
+        // The point of warp 1 next to its crossing with weft 1 goes around the weft behind it: its arm passes in one substep, the segment beyond in the next one, and it is on its side again.
+        let (next, middle) = (cloth.crossing(1, 2), from.midpoint(to));
+        let put = |cloth: &mut Woven, angle: f64| {
+            let (sin, cos) = crate::math::sin_cos(angle);
+            let beside = cloth.beside(Family::Warp, next);
+            cloth.at.set(
+                next,
+                middle + Vec3::new(0.0, cos, sin * cloth.side(cloth.crossing(1, 1))) * (0.25 * cloth.spec.spacing)
+                    - beside,
+            );
+            cloth.runs()
+        };
+        let pictures = [-0.5, 3.9, 1.75].map(|angle| put(&mut cloth, angle));
+        let both = |passing: &Passing| passing.yarns == [2, 3];
+        let ways = [0, 1].map(|k| compare(&cloth, &pictures[k], &pictures[k + 1]).into_iter().filter(both));
+        let here: Vec<bool> = ways.into_iter().flatten().map(|passing| cross_here(&pictures[0], &passing)).collect();
+        assert_eq!(here, [true, false]);
+        put(&mut cloth, -0.5);
+        let mut watch = Watch::new(&cloth);
+        for angle in [3.9, 1.75] {
+            put(&mut cloth, angle);
+            watch.look(&cloth);
+        }
+        watch.end_step(&cloth);
+        assert!(!watch.take().iter().any(both));
     }
 }

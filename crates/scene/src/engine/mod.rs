@@ -115,6 +115,8 @@ pub struct Start {
 pub trait Engine {
     /// Advances by one step.
     fn step(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError>;
+    /// From now on looks from outside for what passes through each other, as far as frames alone don't tell.
+    fn watch_passings(&mut self) {}
     /// Brings what is only known at frames up to date: loads of grips, what has passed through each other since the frame before.
     fn weigh(&mut self) {}
     /// Time [s].

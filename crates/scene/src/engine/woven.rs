@@ -9,7 +9,7 @@ use ripstop::grip::Key;
 use ripstop::mesh::{FaceId, Id, Mesh};
 use ripstop::opening::{self, Patch};
 use ripstop::tear::HandTear;
-use ripstop::yarn::{By, Cut, Family, Hold, Kind, Passing, Woven, inside_bodies};
+use ripstop::yarn::{self, By, Cut, Family, Hold, Kind, Passing, Woven, inside_bodies};
 use ripstop::{Bodies, Grip, Stage, Vec2, Vec3, Watch};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -27,6 +27,8 @@ pub struct Weaving {
     /// Yarns that have passed through each other since the last frame, and between that and the one before.
     passing: Vec<Passing>,
     passed: Vec<Passing>,
+    /// Who looks for these from outside, if anyone does.
+    watch: Option<yarn::Watch>,
     /// Grips that take hold later, in order of their times.
     late: Vec<Grip>,
     /// Lines to cut along, in order of their times.
@@ -57,6 +59,7 @@ impl Weaving {
             last: Vec::new(),
             passing: Vec::new(),
             passed: Vec::new(),
+            watch: None,
             late: Vec::new(),
             cuts: Vec::new(),
         }
@@ -230,14 +233,28 @@ impl Engine for Weaving {
         self.take_late(due);
         self.cut_due(due);
         watch.enter(Stage::Integrate);
-        self.woven.step(&mut self.bodies)?;
+        if let Some(yarns) = &mut self.watch {
+            self.woven.step_watched(&mut self.bodies, |woven| yarns.look(woven))?;
+            yarns.end_step(&self.woven);
+        } else {
+            self.woven.step(&mut self.bodies)?;
+        }
         self.last = self.woven.take_events();
         self.passing.extend(self.woven.take_passings());
         Ok(())
     }
 
+    fn watch_passings(&mut self) {
+        self.watch = Some(yarn::Watch::new(&self.woven));
+    }
+
     fn weigh(&mut self) {
         self.passed = std::mem::take(&mut self.passing);
+        let seen = self.watch.as_mut().map(yarn::Watch::take).unwrap_or_default();
+        // What the cloth told itself is seen from outside too.
+        let told = |of: &Passing| self.passed.iter().any(|p| (p.yarns, p.segments) == (of.yarns, of.segments));
+        let seen: Vec<Passing> = seen.into_iter().filter(|of| !told(of)).collect();
+        self.passed.extend(seen);
     }
 
     fn time(&self) -> f64 {
