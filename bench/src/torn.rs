@@ -149,7 +149,7 @@ fn ours(side: usize, way: Way) -> anyhow::Result<Simulation> {
 fn shape(mesh: &Mesh) -> (usize, f64, f64) {
     let parts = pieces(mesh);
     let mut faces = vec![0; parts.areas.len()];
-    parts.of_face.iter().for_each(|&piece| faces[piece as usize] += 1);
+    mesh.faces().for_each(|f| faces[parts.of_face[f] as usize] += 1);
     let small: f64 = parts.areas.iter().zip(&faces).filter(|(_, faces)| **faces < SMALL).map(|(area, _)| area).sum();
     let flattest = mesh.faces().map(|f| height_share(mesh.face_uv(f))).fold(f64::INFINITY, f64::min);
     (parts.areas.len(), small / parts.areas.iter().sum::<f64>(), flattest)

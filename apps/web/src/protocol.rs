@@ -257,7 +257,7 @@ impl Desk {
         Ok(json!({
             "time": engine.time(),
             "step": engine.step_count(),
-            "nodes": if woven { engine.counts().nodes } else { engine.sheet().map_or(0, |s| s.cloth().mesh.node_count()) },
+            "nodes": if woven { engine.counts().nodes } else { engine.sheet().map_or(0, |s| s.cloth().mesh.nodes().len()) },
             "vertices": vertices,
             "faces": faces,
             "tears": engine.tear_count(),

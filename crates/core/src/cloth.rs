@@ -7,7 +7,7 @@ use crate::math::{Vec2, Vec3};
 use crate::parallel;
 use crate::potential::Bonds;
 use crate::tear::{Seams, Tips};
-use ripstop_mesh::{Change, ChangeLog, Column, CornerId, EdgeId, FaceId, Id, Mesh, NodeId};
+use ripstop_mesh::{Change, ChangeLog, Column, CornerId, EdgeId, FaceId, Id, Mesh, NodeId, Patch};
 use serde::{Deserialize, Serialize};
 
 /// Where a flat sheet lies at the start: material point (u, v) at `origin + u·weft + v·warp`.
@@ -51,7 +51,7 @@ pub struct Cloth {
     pub inverse_mass: Column<NodeId, f64>,
     /// Grip that holds the node (its number plus one), zero if it is free.
     pub held_by: Column<NodeId, u32>,
-    /// Node that this one was split from; itself if it was there from the start.
+    /// Node that this one was split from; itself if it was there from the start. Of a retired node the one that it went into.
     pub parent: Column<NodeId, NodeId>,
     /// Node is the tip of a tear, where cloth gives way more easily (Önal & İşler 2013 §3.2.2).
     pub weak: Column<NodeId, bool>,
@@ -69,6 +69,8 @@ pub struct Cloth {
     pub seams: Seams,
     /// Tips of tears.
     pub tips: Tips,
+    /// Nodes around which cloth was made fine because it was about to part there, each with when it had parted there before that [s]: it stays fine around them until it has again.
+    pub asked: Vec<(NodeId, f64)>,
     /// What still holds where cloth has just parted.
     pub bonds: Bonds,
     /// How far the surface may move when nodes slide within the material [m]: where things touch, a part of the thickness.
@@ -105,6 +107,7 @@ impl Cloth {
             untearable: Column::new(),
             seams: Seams::default(),
             tips: Tips::default(),
+            asked: Vec::new(),
             bonds: Bonds::default(),
             stray: f64::INFINITY,
             woven,
@@ -116,8 +119,12 @@ impl Cloth {
         cloth
     }
 
-    /// Gives a node the mass of its faces.
+    /// Gives a node the mass of its faces. A retired one has none, and like a held one nothing moves it.
     fn weigh(&mut self, n: NodeId) {
+        if self.mesh.is_retired_node(n) {
+            (self.mass[n], self.inverse_mass[n]) = (0.0, 0.0);
+            return;
+        }
         let area: f64 = self.mesh.fan(n).map(|c| self.mesh.face_area(c.face()).abs()).sum();
         self.mass[n] = self.density * area / 3.0;
         self.inverse_mass[n] = if self.held_by[n] == 0 { 1.0 / self.mass[n] } else { 0.0 };
@@ -126,7 +133,8 @@ impl Cloth {
     /// Holds a node by a grip, or lets it go.
     pub fn hold(&mut self, n: NodeId, grip: Option<usize>) {
         self.held_by[n] = grip.map_or(0, |g| g as u32 + 1);
-        self.inverse_mass[n] = if grip.is_none() { 1.0 / self.mass[n] } else { 0.0 };
+        let free = grip.is_none() && !self.mesh.is_retired_node(n);
+        self.inverse_mass[n] = if free { 1.0 / self.mass[n] } else { 0.0 };
     }
 
     /// Keeps these nodes from parting by load, and what is made between them.
@@ -156,10 +164,12 @@ impl Cloth {
     }
 
     /// Follows the edits in `log`, which `self.mesh` has gone through already. New nodes take place and velocity from
-    /// the material point they are made at, so mass, momentum and the strain of every face stay as they were.
+    /// the material point they are made at, so mass, momentum and the strain of every face stay as they were. What a merge takes away is shared out: mass and
+    /// momentum stay as they were, and no energy of motion is gained.
     pub fn follow(&mut self, log: &[Change]) {
         let moved = log.iter().any(|change| matches!(change, Change::NodeMoved { .. }));
-        let momentum = if moved { self.momentum(self.mesh.nodes().take(self.x.len())) } else { Vec3::ZERO };
+        let known = self.x.len();
+        let momentum = if moved { self.momentum(self.mesh.nodes().filter(|n| n.index() < known)) } else { Vec3::ZERO };
         for (k, &change) in log.iter().enumerate() {
             self.seams.follow(&change);
             match change {
@@ -202,19 +212,90 @@ impl Cloth {
                         }
                     }
                 }
+                Change::NodeMerged { node, into, edge, spokes, .. } => {
+                    for e in [Some(edge), spokes[0], spokes[1]].into_iter().flatten() {
+                        (self.woven[e], self.rest[e], self.torn[e]) = (0.0, 0.0, false);
+                    }
+                    for e in copies(into, &log[k..]).iter().flat_map(|&n| edges_at(&self.mesh, n)).collect::<Vec<_>>() {
+                        if e.index() < self.woven.len() {
+                            self.weave(e, self.rest[e] / self.woven[e], self.torn[e]);
+                        }
+                    }
+                    self.parent[node] = into;
+                    (self.held_by[node], self.weak[node]) = (0, false);
+                }
             }
         }
         self.move_weak_marks(log);
         let weak = &self.weak;
         self.tips.follow(&self.mesh, log, |n| weak[n]);
         let touched = Touched::by(&self.mesh, log).nodes;
-        touched.iter().for_each(|&n| self.weigh(n));
+        if log.iter().any(|change| matches!(change, Change::NodeMerged { .. })) {
+            self.share_out(&touched);
+        } else {
+            touched.iter().for_each(|&n| self.weigh(n));
+        }
         if moved && !touched.iter().any(|&n| self.is_held(n)) {
             // A node that has moved has other shares of its neighbours' mass; all together go on as fast as before.
             let mass: f64 = touched.iter().map(|&n| self.mass[n]).sum();
             let change = (momentum - self.momentum(self.mesh.nodes())) / mass;
             touched.iter().for_each(|&n| self.v[n] += change);
         }
+    }
+
+    /// Some faces as a cloth of their own, to try openings on ([`Mesh::patch`]): all that these look at is there.
+    pub(crate) fn patch(&self, faces: &[FaceId]) -> (Self, Patch) {
+        let mut patch = self.mesh.patch(faces);
+        let mesh = std::mem::take(&mut patch.mesh);
+        let place = Column::from_rows(patch.nodes.iter().map(|&n| self.x[n]).collect());
+        let mut cloth = Self::shaped(mesh, self.density, place);
+        for n in cloth.mesh.nodes() {
+            let old = patch.nodes[n];
+            (cloth.v[n], cloth.held_by[n], cloth.weak[n]) = (self.v[old], self.held_by[old], self.weak[old]);
+            cloth.parted_at[n] = self.parted_at[old];
+            if !self.untearable.is_empty() {
+                cloth.untearable.push(self.untearable[old]);
+            }
+        }
+        for e in cloth.mesh.edges() {
+            let old = patch.edges[e];
+            (cloth.woven[e], cloth.rest[e], cloth.torn[e]) = (self.woven[old], self.rest[old], self.torn[old]);
+        }
+        cloth.seams = self.seams.patch(&patch.edges);
+        cloth.stray = self.stray;
+        (cloth, patch)
+    }
+
+    /// Gives nodes the mass of their faces after some were taken away. What is left over anywhere is mixed, with the velocities that it had, and joins those that have become heavier: momentum
+    /// is kept, and as in every mixture of things that stay together energy of motion is lost, never gained.
+    fn share_out(&mut self, touched: &[NodeId]) {
+        let was: Vec<f64> = touched.iter().map(|&n| self.mass[n]).collect();
+        touched.iter().for_each(|&n| self.weigh(n));
+        let (mut mass, mut momentum) = (0.0, Vec3::ZERO);
+        for (&n, was) in touched.iter().zip(&was) {
+            let left = (was - self.mass[n]).max(0.0);
+            (mass, momentum) = (mass + left, momentum + self.v[n] * left);
+        }
+        let mixed = momentum / mass.max(f64::MIN_POSITIVE);
+        for (&n, was) in touched.iter().zip(&was) {
+            if self.mesh.is_retired_node(n) {
+                self.v[n] = Vec3::ZERO;
+                for column in [&mut self.lean, &mut self.drift].into_iter().filter(|column| !column.is_empty()) {
+                    column[n] = Vec3::ZERO;
+                }
+            } else if self.mass[n] > *was && !self.is_held(n) {
+                self.v[n] = (self.v[n] * *was + mixed * (self.mass[n] - was)) / self.mass[n];
+            }
+        }
+    }
+
+    /// The node that stands for one: itself while it is there, and for a retired one that which it went into in the end.
+    pub fn stands_for(&self, mut n: NodeId) -> NodeId {
+        // Each on the way was taken away after the one before, so it ends.
+        while self.mesh.is_retired_node(n) {
+            n = self.parent[n];
+        }
+        n
     }
 
     /// What a step changes of every node: positions, velocities, lean and drift.
@@ -333,7 +414,8 @@ impl Cloth {
 
     /// Mean length of edges in the material [m].
     pub fn mean_edge(&self) -> f64 {
-        self.woven.iter().sum::<f64>() / self.woven.len().max(1) as f64
+        // Those that are retired have no length.
+        self.woven.iter().sum::<f64>() / self.mesh.edges().len().max(1) as f64
     }
 
     /// Energy of motion [J].
@@ -346,19 +428,20 @@ impl Cloth {
 
     /// Length of the diagonal of the box around all nodes [m].
     pub fn extent(&self) -> f64 {
-        let (low, high) = (self.x.iter()).fold((Vec3::MAX, Vec3::MIN), |(low, high), &p| (low.min(p), high.max(p)));
+        let places = self.mesh.nodes().map(|n| self.x[n]);
+        let (low, high) = places.fold((Vec3::MAX, Vec3::MIN), |(low, high), p| (low.min(p), high.max(p)));
         (high - low).length()
     }
 }
 
-/// A node, and those that were split from it in `log`.
+/// A node, and those that have corners of its in the end: what was split from it in `log`, and what it went into.
 fn copies(node: NodeId, log: &[Change]) -> Vec<NodeId> {
     let mut all = vec![node];
     for change in log {
-        if let Change::NodeSplit { node, copy } = *change
+        if let Change::NodeSplit { node, copy: other } | Change::NodeMerged { node, into: other, .. } = *change
             && all.contains(&node)
         {
-            all.push(copy);
+            all.push(other);
         }
     }
     all
@@ -368,7 +451,7 @@ fn edges_at(mesh: &Mesh, n: NodeId) -> impl Iterator<Item = EdgeId> + '_ {
     crate::criterion::star(mesh, n).map(|(e, _)| e)
 }
 
-/// The elements whose stencil or rest values an edit may have changed, in order and without repeats.
+/// The elements whose stencil or rest values an edit may have changed, in order and without repeats; those that it took away are among them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Touched {
     /// Nodes at the ends of changed edges.
@@ -385,6 +468,7 @@ impl Touched {
     /// What the edits in `log` touched.
     pub fn by(mesh: &Mesh, log: &[Change]) -> Self {
         let mut nodes = Vec::new();
+        let (mut gone_edges, mut gone_faces) = (Vec::new(), Vec::new());
         for (k, change) in log.iter().enumerate() {
             match *change {
                 Change::EdgeSplit { tail, head, node, faces, .. } => {
@@ -401,14 +485,23 @@ impl Touched {
                     let fans = copies(node, &log[k..]).into_iter().flat_map(|n| mesh.fan(n));
                     nodes.extend(fans.flat_map(|c| mesh.face_nodes(c.face())));
                 }
+                Change::NodeMerged { node, into, edge, faces, spokes, .. } => {
+                    nodes.extend([node, into]);
+                    let fans = copies(into, &log[k..]).into_iter().flat_map(|n| mesh.fan(n));
+                    nodes.extend(fans.flat_map(|c| mesh.face_nodes(c.face())));
+                    gone_edges.extend([Some(edge), spokes[0], spokes[1]].into_iter().flatten());
+                    gone_faces.extend(faces.into_iter().flatten());
+                }
             }
         }
         nodes.sort_unstable();
         nodes.dedup();
         let mut faces: Vec<_> = nodes.iter().flat_map(|&n| mesh.fan(n).map(|c| c.face())).collect();
+        let mut edges: Vec<_> = faces.iter().flat_map(|f| f.corners().map(|c| mesh.edge(c))).collect();
+        faces.append(&mut gone_faces);
         faces.sort_unstable();
         faces.dedup();
-        let mut edges: Vec<_> = faces.iter().flat_map(|f| f.corners().map(|c| mesh.edge(c))).collect();
+        edges.append(&mut gone_edges);
         edges.sort_unstable();
         edges.dedup();
         Self { nodes, edges, faces, topology: !log.is_empty() }
@@ -436,6 +529,12 @@ mod tests {
         });
         let [px, py, pz] = momentum.to_array();
         [cloth.mass.iter().sum(), px, py, pz, membrane.sum()]
+    }
+
+    /// One of those that are there.
+    fn one<I>(mut ids: impl ExactSizeIterator<Item = I>, number: u32) -> I {
+        let count = ids.len();
+        ids.nth(number as usize % count).expect("there are some")
     }
 
     #[test]
@@ -474,6 +573,54 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn merges_keep_mass_momentum_and_even_strain_and_gain_no_energy(
+            edits in prop::collection::vec((0u8..8, any::<u32>(), 0.2..0.45f64), 1..120), per_log in 1usize..4,
+        ) {
+            let mut cloth = Cloth::flat(generate::irregular(Vec2::new(1.0, 0.7), 0.15, 1).unwrap(), 0.3, Placement::default());
+            for n in cloth.mesh.nodes() {
+                let p = cloth.x[n];
+                // Strained alike everywhere, so that no triangle of the material has another energy.
+                cloth.x[n] = Vec3::new(1.2 * p.x, 0.9 * p.y + 0.1 * p.x, 0.3 * p.x - 0.2 * p.y);
+                cloth.v[n] = Vec3::new(p.y, -p.x * p.y, 1.0 + p.x);
+            }
+            cloth.lean.grow(cloth.x.len(), Vec3::X);
+            let before = conserved(&cloth);
+            let mut moving = cloth.kinetic_energy();
+            for batch in edits.chunks(per_log) {
+                let mut log = ChangeLog::new();
+                for &(kind, id, t) in batch {
+                    let edge = one(cloth.mesh.edges(), id);
+                    match kind {
+                        0 | 1 => { cloth.mesh.split_edge(edge, t, &mut log); }
+                        2 => { cloth.mesh.open_edge(edge, &mut log); }
+                        _ => { cloth.mesh.merge(cloth.mesh.edge_nodes(edge)[id as usize % 2], edge, &mut log); }
+                    }
+                }
+                cloth.follow(&log);
+                cloth.mesh.check().unwrap();
+                for (was, is) in before.iter().zip(conserved(&cloth)) {
+                    prop_assert!((was - is).abs() < 1e-11, "{was} became {is}");
+                }
+                for e in cloth.mesh.edges() {
+                    prop_assert!((cloth.woven[e] - cloth.mesh.edge_length(e)).abs() < 1e-15);
+                    prop_assert!((cloth.rest[e] / cloth.woven[e] - 1.0).abs() < 1e-12);
+                }
+                for &n in &cloth.mesh.retired().nodes {
+                    prop_assert!(cloth.mass[n] == 0.0 && cloth.inverse_mass[n] == 0.0 && cloth.v[n] == Vec3::ZERO);
+                    prop_assert!(cloth.x[n].is_finite() && !cloth.mesh.is_retired_node(cloth.stands_for(n)));
+                }
+                prop_assert!(cloth.mesh.nodes().all(|n| cloth.mass[n] > 0.0));
+                // Splits share mass out too, which can change energy of motion; merges by themselves only lose it.
+                let now = cloth.kinetic_energy();
+                if !log.is_empty() && log.iter().all(|change| matches!(change, Change::NodeMerged { .. })) {
+                    prop_assert!(now <= moving * (1.0 + 1e-12), "{moving} J became {now} J");
+                }
+                moving = now;
+            }
+        }
+
         #[test]
         fn edits_keep_mass_momentum_and_membrane_energy(
             edits in prop::collection::vec((0u8..4, any::<u32>(), 0.2..0.45f64), 1..60), per_log in 1usize..5,
@@ -489,9 +636,9 @@ mod tests {
                 let mut log = ChangeLog::new();
                 for &(kind, id, t) in batch {
                     match kind {
-                        0 => { cloth.mesh.split_edge(EdgeId(id % cloth.mesh.edge_count() as u32), t, &mut log); }
-                        1 => { cloth.mesh.split_face(FaceId(id % cloth.mesh.face_count() as u32), [t, t, 1.0 - 2.0 * t], &mut log); }
-                        _ => { cloth.mesh.open_edge(EdgeId(id % cloth.mesh.edge_count() as u32), &mut log); }
+                        0 => { cloth.mesh.split_edge(one(cloth.mesh.edges(), id), t, &mut log); }
+                        1 => { cloth.mesh.split_face(one(cloth.mesh.faces(), id), [t, t, 1.0 - 2.0 * t], &mut log); }
+                        _ => { cloth.mesh.open_edge(one(cloth.mesh.edges(), id), &mut log); }
                     }
                 }
                 cloth.follow(&log);

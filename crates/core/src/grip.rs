@@ -29,7 +29,7 @@ impl Key {
     }
 }
 
-/// Adds to held nodes, each with a point that goes along with it, what an edit split off them or put between them.
+/// Adds to held nodes, each with a point that goes along with it, what an edit split off them or put between them; takes off what it took away.
 pub(crate) fn follow(nodes: &mut Vec<(NodeId, Vec3)>, change: &Change) {
     let point = |n: NodeId| nodes.iter().find(|&&(held, _)| held == n).map(|&(_, at)| at);
     let mixed = |from: &[(NodeId, f64)]| from.iter().map(|&(n, w)| point(n).map(|at| at * w)).sum::<Option<Vec3>>();
@@ -39,6 +39,7 @@ pub(crate) fn follow(nodes: &mut Vec<(NodeId, Vec3)>, change: &Change) {
         Change::FaceSplit { corners, at, node, .. } => {
             (node, mixed(&[(corners[0], at[0]), (corners[1], at[1]), (corners[2], at[2])]))
         }
+        Change::NodeMerged { node, .. } => return nodes.retain(|(held, _)| *held != node),
         Change::EdgeOpened { .. } | Change::NodeMoved { .. } | Change::EdgeFlipped { .. } => return,
     };
     nodes.extend(at.map(|at| (node, at)));
@@ -129,6 +130,13 @@ impl Grip {
         self.nodes.iter().map(|&(n, _)| n)
     }
 
+    /// Nodes that it keeps for itself now: those it holds, or waits for. Which ones those are that it will know by their numbers alone, as one that is taken hold of while a scene is played with,
+    /// nobody could know before.
+    pub(crate) fn keeps(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let kept = if matches!(self.state, Holding::Holds | Holding::Waits) { &self.nodes[..] } else { &[] };
+        kept.iter().map(|&(n, _)| n)
+    }
+
     /// True while it holds.
     pub fn holds(&self) -> bool {
         self.state == Holding::Holds
@@ -146,7 +154,8 @@ impl Grip {
 
     /// Takes hold later, of nodes as they are now.
     fn take_late(&mut self, number: usize, cloth: &mut Cloth) {
-        let free = |n: NodeId| (n.0 as usize) < cloth.mesh.node_count() && !cloth.is_held(n);
+        let there = |n: NodeId| (n.0 as usize) < cloth.mesh.node_count() && !cloth.mesh.is_retired_node(n);
+        let free = |n: NodeId| there(n) && !cloth.is_held(n);
         self.nodes.retain(|&(n, _)| free(n));
         self.nodes.iter_mut().for_each(|(n, at)| *at = cloth.x[*n]);
         self.middle = self.nodes.iter().map(|&(_, at)| at).sum::<Vec3>() / self.nodes.len().max(1) as f64;

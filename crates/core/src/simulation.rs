@@ -10,7 +10,7 @@ use crate::opening::{self, tip, tip::Tip};
 use crate::plastic::Plasticity;
 use crate::potential::{ElementSet, Forces, Hold, Potential};
 use crate::tear::{Cause, Event, HandTear, Policy, Tearing, cut_along, event, seam, tear_by_hand};
-use ripstop_mesh::{ChangeLog, Column, NodeId};
+use ripstop_mesh::{ChangeLog, Column, FaceId, Id, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// The stages of a step, in order.
@@ -339,7 +339,7 @@ impl Simulation {
 
     /// Lets the cloth tear.
     pub fn tearing(mut self, mut tearing: Tearing) -> Self {
-        tearing.follow(&self.cloth, &Touched::default());
+        tearing.begin_with(&self.cloth);
         if tearing.criterion.wants_balance() {
             self.integrator.balance();
         }
@@ -485,6 +485,16 @@ impl Simulation {
             tearing.refine_tips(&mut self.cloth, &mut self.log);
             if !self.log.is_empty() {
                 self.follow(0.0, watch);
+            }
+        }
+        if let Some(tearing) = &self.tearing {
+            let tied = self.bodies.iter().flat_map(|body| body.ties.iter().map(|&(n, _)| n));
+            let kept = self.grips.iter().flat_map(Grip::keeps).chain(tied);
+            tearing.coarsen(&mut self.cloth, (self.step, h), kept, &mut self.followed);
+            if !self.followed.is_empty() {
+                watch.enter(Stage::Follow);
+                self.contacts.follow(&mut self.cloth, (&self.bodies, false), &self.followed);
+                self.follow_tables(0.0);
             }
         }
     }
@@ -924,9 +934,10 @@ impl Simulation {
         (self.cloth, self.grips, self.step, self.hand_done) = (cloth, grips, step, hand_done);
         (self.tears, self.openings, self.begun) = (tears, openings, begun);
         let all = Touched {
-            nodes: self.cloth.mesh.nodes().collect(),
-            edges: self.cloth.mesh.edges().collect(),
-            faces: self.cloth.mesh.faces().collect(),
+            // What is retired is among them: here it may have been there.
+            nodes: self.cloth.x.ids().collect(),
+            edges: self.cloth.woven.ids().collect(),
+            faces: (0..self.cloth.mesh.face_count()).map(FaceId::new).collect(),
             topology: true,
         };
         self.forces.follow(&self.cloth, &all);

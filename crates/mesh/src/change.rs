@@ -2,7 +2,7 @@
 
 use crate::{EdgeId, FaceId, NodeId};
 
-/// One thing that happened to the mesh. New ids are always the next unused ones of their kind.
+/// One thing that happened to the mesh. New ids are always the next ones of their kind, those of what was taken away stay unused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
     /// `edge` was divided at `node`, a fraction `at` of the way from `tail` to `head`. `edge` keeps the half at
@@ -74,6 +74,21 @@ pub enum Change {
         corners: [NodeId; 4],
         /// The other edges of the two faces.
         sides: [EdgeId; 4],
+    },
+    /// `node` was taken away along `edge` to the other end of it, `into`, which is the corner of its faces now. All ids named here but `into` and `sides` are retired.
+    NodeMerged {
+        /// Node that was taken away.
+        node: NodeId,
+        /// Node that its corners belong to now.
+        into: NodeId,
+        /// Edge between the two.
+        edge: EdgeId,
+        /// The faces that the edge had.
+        faces: [Option<FaceId>; 2],
+        /// The edges of these faces that ended in `node`, one per face.
+        spokes: [Option<EdgeId>; 2],
+        /// The edges beside which they lie now and which stand for them: of each of these faces the one that ends in `into`.
+        sides: [Option<EdgeId>; 2],
     },
 }
 

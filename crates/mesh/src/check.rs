@@ -1,6 +1,6 @@
 //! What a mesh must satisfy: checks of input faces, and of the structure after edits.
 
-use crate::{CornerId, EdgeId, FaceId, Mesh, NodeId, Vec2};
+use crate::{CornerId, EdgeId, FaceId, Id, Mesh, NodeId, Retired, Vec2};
 use std::collections::HashMap;
 
 /// Why faces don't make a mesh. Faces are counted from zero, as in the input.
@@ -148,6 +148,9 @@ impl Mesh {
             if e.0 as usize >= self.edge_count() || self.node(c).0 as usize >= self.node_count() {
                 return fail(format!("{c:?} names {e:?} and {:?}", self.node(c)));
             }
+            if self.is_retired_corner(c) || self.is_retired_edge(e) || self.is_retired_node(self.node(c)) {
+                return fail(format!("{c:?} is there, but its {e:?} or its {:?} isn't", self.node(c)));
+            }
             sides[e.0 as usize] += 1;
             if let Some(d) = self.twin(c) {
                 if self.twin(d) != Some(c) || self.edge(d) != e {
@@ -165,7 +168,20 @@ impl Mesh {
                 return fail(format!("{e:?} has {} sides, {expected} expected", sides[e.0 as usize]));
             }
         }
+        self.check_retired()?;
         self.check_fans()
+    }
+
+    fn check_retired(&self) -> Result<(), Invalid> {
+        let Retired { nodes, edges, faces } = self.retired();
+        let all = faces.iter().all(|f| f.corners().into_iter().all(|c| self.is_retired_corner(c)))
+            && edges.iter().all(|&e| self.is_retired_edge(e))
+            && nodes.iter().all(|&n| self.is_retired_node(n) && self.fan(n).next().is_none());
+        let ordered = nodes.is_sorted_by(|a, b| a < b) && edges.is_sorted_by(|a, b| a < b);
+        match all && ordered && faces.is_sorted_by(|a, b| a < b) {
+            true => Ok(()),
+            false => Err(Invalid("what is retired isn't marked so".into())),
+        }
     }
 
     fn check_fans(&self) -> Result<(), Invalid> {
@@ -184,7 +200,7 @@ impl Mesh {
                 }
             }
         }
-        match visited.iter().position(|&v| !v) {
+        match self.corners().map(|c| c.index()).find(|&c| !visited[c]) {
             Some(c) => Err(Invalid(format!("CornerId({c}) is in no fan of its node"))),
             None => Ok(()),
         }

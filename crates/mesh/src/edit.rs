@@ -23,9 +23,10 @@ impl Mesh {
     /// Nothing moves: the new node lies on the edge, its uv on each side between the old ones.
     ///
     /// # Panics
-    /// If `at` is not inside (0, 1).
+    /// If `at` is not inside (0, 1), or the edge is retired.
     pub fn split_edge(&mut self, edge: EdgeId, at: f64, log: &mut ChangeLog) -> NodeId {
         assert!(at > 0.0 && at < 1.0, "split_edge at {at}");
+        assert!(!self.is_retired_edge(edge), "split_edge of {edge:?}, which is retired");
         let c = self.edge_corner[edge];
         let [tail, head] = self.edge_nodes(edge);
         let twin = self.twin(c);
@@ -78,9 +79,10 @@ impl Mesh {
     /// Divides a face into three at the point with barycentric weights `at`. Nothing moves.
     ///
     /// # Panics
-    /// If a weight is not inside (0, 1).
+    /// If a weight is not inside (0, 1), or the face is retired.
     pub fn split_face(&mut self, face: FaceId, at: [f64; 3], log: &mut ChangeLog) -> NodeId {
         assert!(at.iter().all(|&w| w > 0.0 && w < 1.0), "split_face at {at:?}");
+        assert!(!self.is_retired_face(face), "split_face of {face:?}, which is retired");
         let corners = face.corners();
         let [a, b, c] = corners.map(|k| self.node(k));
         let [uv_a, uv_b, uv_c] = corners.map(|k| self.uv(k));
@@ -119,10 +121,10 @@ impl Mesh {
 
     /// Unlinks the two sides of an edge. A node whose corners then no longer form one fan gets a second node:
     /// this yields crack tips, branches, one-point connections and pieces. Returns false, and does nothing, if the
-    /// edge is on the border already.
+    /// edge is on the border already, or retired.
     pub fn open_edge(&mut self, edge: EdgeId, log: &mut ChangeLog) -> bool {
         let c = self.edge_corner[edge];
-        let Some(d) = self.twin(c) else { return false };
+        let Some(d) = self.twin(c).filter(|&d| d != c) else { return false };
         self.corner_twin[c] = CornerId::NONE;
         self.corner_twin[d] = CornerId::NONE;
         let lip = self.edge_corner.push(d);
@@ -255,7 +257,7 @@ impl Mesh {
     /// The smaller [`height_share`] of the two faces of an edge, as it is and as it would be with the edge turned; none where it can't be.
     pub fn flipped_heights(&self, edge: EdgeId) -> Option<[f64; 2]> {
         let c = self.edge_corner[edge];
-        let d = self.twin(c)?;
+        let d = self.twin(c).filter(|&d| d != c)?;
         let [a, b, o, p] = [c, c.next(), c.prev(), d.prev()].map(|c| self.uv(c));
         if [self.uv(d.next()), self.uv(d)] != [a, b] {
             return None;
@@ -275,7 +277,7 @@ impl Mesh {
         face
     }
 
-    fn link(&mut self, c: CornerId, d: CornerId, edge: EdgeId) {
+    pub(crate) fn link(&mut self, c: CornerId, d: CornerId, edge: EdgeId) {
         self.corner_twin[c] = d;
         self.corner_twin[d] = c;
         self.corner_edge[c] = edge;

@@ -1,9 +1,10 @@
 //! A triangle mesh that can be split and torn.
 //!
 //! A half-edge is a corner: `corner = 3·face + k`, running from its own node to the node of the next corner, so
-//! next, previous and face are arithmetic ([`Mesh`]). Five verbs change the mesh ([`Mesh::split_edge`],
-//! [`Mesh::split_face`], [`Mesh::open_edge`], [`Mesh::relocate`], [`Mesh::flip_edge`]); each appends to a [`ChangeLog`] what it did, and every table that
-//! holds per-element values follows that log. Editing only appends: an id stays valid for the whole run.
+//! next, previous and face are arithmetic ([`Mesh`]). Six verbs change the mesh ([`Mesh::split_edge`],
+//! [`Mesh::split_face`], [`Mesh::open_edge`], [`Mesh::relocate`], [`Mesh::flip_edge`], [`Mesh::merge`]); each appends to a [`ChangeLog`] what it did, and every table that
+//! holds per-element values follows that log. An id stays valid for the whole run and is never given twice: editing appends,
+//! and what a merge takes away is retired ([`Retired`]).
 //!
 //! This crate knows nothing of mass, force, files or threads.
 
@@ -13,7 +14,9 @@ mod column;
 mod edit;
 pub mod generate;
 mod id;
+mod merge;
 mod mesh;
+mod patch;
 mod pieces;
 
 pub use change::{Change, ChangeLog};
@@ -21,7 +24,9 @@ pub use check::{Invalid, MeshError};
 pub use column::Column;
 pub use edit::{LEAST_HEIGHT, barycentric, height_share};
 pub use id::{CornerId, EdgeId, FaceId, Id, NodeId};
-pub use mesh::{Fan, Mesh};
+pub use merge::Merged;
+pub use mesh::{Fan, Ids, Mesh, Retired};
+pub use patch::Patch;
 pub use pieces::{Pieces, pieces};
 
 /// Material coordinates and other plane vectors [m]: weft = x = u, warp = y = v.

@@ -9,7 +9,11 @@ use serde::{Deserialize, Serialize};
 /// Everything else is arithmetic. Invariants (checked by [`Mesh::check`]):
 /// - twins are mutual, run opposite ways and share their edge;
 /// - the corners of a node form exactly one fan, and a border node's first corner has no twin;
-/// - an edge's half-edge points back to the edge.
+/// - an edge's half-edge points back to the edge;
+/// - a corner that is its own twin is retired, and with it its face and the node and the edge that begin there.
+///
+/// What [`merge`](Mesh::merge) takes away is retired: its id stays, is never used again, and no face that is there names it. Counts go on counting it, so that tables with a row for every id
+/// keep their rows; [`nodes`](Mesh::nodes), [`edges`](Mesh::edges) and [`faces`](Mesh::faces) leave it out. What is asked about it has an answer, out of date, that names ids within the counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mesh {
     pub(crate) corner_node: Column<CornerId, NodeId>,
@@ -18,7 +22,69 @@ pub struct Mesh {
     pub(crate) corner_uv: Column<CornerId, Vec2>,
     pub(crate) node_corner: Column<NodeId, CornerId>,
     pub(crate) edge_corner: Column<EdgeId, CornerId>,
+    pub(crate) retired: Retired,
 }
+
+/// Ids that were given and are no longer in use, in order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Retired {
+    /// Nodes.
+    pub nodes: Vec<NodeId>,
+    /// Edges.
+    pub edges: Vec<EdgeId>,
+    /// Faces.
+    pub faces: Vec<FaceId>,
+}
+
+impl Retired {
+    /// Puts an id where it belongs in the order.
+    pub(crate) fn add<I: Id>(ids: &mut Vec<I>, id: I) {
+        let at = ids.partition_point(|other| *other < id);
+        ids.insert(at, id);
+    }
+}
+
+/// All ids of a kind that are there, in order; see [`Mesh::nodes`]. It borrows nothing, so that the mesh can be edited on the way: what is retired after it began is still handed out.
+#[derive(Clone, Debug)]
+pub struct Ids<I> {
+    next: usize,
+    end: usize,
+    retired: std::vec::IntoIter<I>,
+}
+
+impl<I: Id> Ids<I> {
+    /// An empty list of those that are retired takes no memory.
+    fn new(count: usize, retired: Vec<I>) -> Self {
+        Self { next: 0, end: count, retired: retired.into_iter() }
+    }
+}
+
+impl<I: Id> Iterator for Ids<I> {
+    type Item = I;
+    #[inline]
+    fn next(&mut self) -> Option<I> {
+        while let Some(retired) = self.retired.as_slice().first() {
+            if retired.index() != self.next {
+                break;
+            }
+            self.next += 1;
+            self.retired.next();
+        }
+        if self.next >= self.end {
+            return None;
+        }
+        self.next += 1;
+        Some(I::new(self.next - 1))
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.end - self.next - self.retired.len();
+        (left, Some(left))
+    }
+}
+
+impl<I: Id> ExactSizeIterator for Ids<I> {}
 
 impl Mesh {
     /// Builds the mesh of `faces`, whose entries are nodes `0..node_count`, with the material coordinates `uv` of
@@ -35,6 +101,7 @@ impl Mesh {
             corner_uv: Column::from_rows(uv.iter().flatten().copied().collect()),
             node_corner: Column::filled(node_count, CornerId::NONE),
             edge_corner: Column::new(),
+            retired: Retired::default(),
         };
         mesh.link_twins()?;
         mesh.number_edges();
@@ -115,33 +182,56 @@ impl Mesh {
         first
     }
 
-    /// Number of nodes.
+    /// Number of nodes, retired ones included: all ids are below it.
     pub fn node_count(&self) -> usize {
         self.node_corner.len()
     }
-    /// Number of edges, border edges included.
+    /// Number of edges, those of the border and retired ones included: all ids are below it.
     pub fn edge_count(&self) -> usize {
         self.edge_corner.len()
     }
-    /// Number of faces.
+    /// Number of faces, retired ones included: all ids are below it.
     pub fn face_count(&self) -> usize {
         self.corner_node.len() / 3
     }
-    /// All nodes in order of their ids.
-    pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
-        (0..self.node_count()).map(NodeId::new)
+    /// All nodes that are there, in order of their ids.
+    pub fn nodes(&self) -> Ids<NodeId> {
+        Ids::new(self.node_count(), self.retired.nodes.clone())
     }
-    /// All edges in order of their ids.
-    pub fn edges(&self) -> impl ExactSizeIterator<Item = EdgeId> + use<> {
-        (0..self.edge_count()).map(EdgeId::new)
+    /// All edges that are there, in order of their ids.
+    pub fn edges(&self) -> Ids<EdgeId> {
+        Ids::new(self.edge_count(), self.retired.edges.clone())
     }
-    /// All faces in order of their ids.
-    pub fn faces(&self) -> impl ExactSizeIterator<Item = FaceId> + use<> {
-        (0..self.face_count()).map(FaceId::new)
+    /// All faces that are there, in order of their ids.
+    pub fn faces(&self) -> Ids<FaceId> {
+        Ids::new(self.face_count(), self.retired.faces.clone())
     }
-    /// All corners in order of their ids.
-    pub fn corners(&self) -> impl ExactSizeIterator<Item = CornerId> + use<> {
-        (0..self.corner_node.len()).map(CornerId::new)
+    /// All corners of faces that are there, in order of their ids.
+    pub fn corners(&self) -> impl Iterator<Item = CornerId> + use<> {
+        self.faces().flat_map(FaceId::corners)
+    }
+    /// What was taken away.
+    pub fn retired(&self) -> &Retired {
+        &self.retired
+    }
+    /// True if the node was taken away.
+    #[inline]
+    pub fn is_retired_node(&self, n: NodeId) -> bool {
+        self.is_retired_corner(self.node_corner[n])
+    }
+    /// True if the edge was taken away.
+    #[inline]
+    pub fn is_retired_edge(&self, e: EdgeId) -> bool {
+        self.is_retired_corner(self.edge_corner[e])
+    }
+    /// True if the face was taken away.
+    #[inline]
+    pub fn is_retired_face(&self, f: FaceId) -> bool {
+        self.is_retired_corner(f.corners()[0])
+    }
+    #[inline]
+    pub(crate) fn is_retired_corner(&self, c: CornerId) -> bool {
+        self.corner_twin[c] == c
     }
 
     /// Node of a corner.
@@ -217,9 +307,10 @@ impl Mesh {
     pub fn area(&self) -> f64 {
         self.faces().map(|f| self.face_area(f)).sum()
     }
-    /// The corners of a node, counter-clockwise; on the border starting with the most clockwise.
+    /// The corners of a node, counter-clockwise; on the border starting with the most clockwise. A retired node has none.
     pub fn fan(&self, n: NodeId) -> Fan<'_> {
-        Fan { mesh: self, first: self.node_corner[n], next: self.node_corner[n] }
+        let first = self.node_corner[n];
+        Fan { mesh: self, first, next: if self.is_retired_corner(first) { CornerId::NONE } else { first } }
     }
 }
 

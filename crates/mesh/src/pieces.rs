@@ -5,7 +5,7 @@ use crate::{Column, FaceId, Mesh};
 /// The pieces of a mesh, largest first; ties in order of their smallest face.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pieces {
-    /// Piece of every face.
+    /// Piece of every face; none that there is, `u32::MAX`, for a retired one.
     pub of_face: Column<FaceId, u32>,
     /// Material area of every piece [m²].
     pub areas: Vec<f64>,
@@ -46,6 +46,6 @@ pub fn pieces(mesh: &Mesh) -> Pieces {
     for face in mesh.faces() {
         of_face[face] = rank[of_face[face] as usize];
     }
-    debug_assert!(of_face.iter().all(|&p| p != NONE));
+    debug_assert!(mesh.faces().all(|f| of_face[f] != NONE));
     Pieces { of_face, areas: order.into_iter().map(|i| areas[i]).collect() }
 }

@@ -1,7 +1,7 @@
 //! Laws of edits, over random walks: the mesh checks valid, area and uv are kept, order of openings is irrelevant.
 
 use proptest::prelude::*;
-use ripstop_mesh::{Change, ChangeLog, CornerId, EdgeId, FaceId, Id, Mesh, Vec2, generate, pieces};
+use ripstop_mesh::{Change, ChangeLog, CornerId, EdgeId, Id, Mesh, Vec2, generate, pieces};
 
 #[derive(Clone, Copy, Debug)]
 enum Edit {
@@ -9,6 +9,7 @@ enum Edit {
     Face(u32, f64, f64),
     Open(u32),
     Flip(u32),
+    Merge(u32),
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
@@ -17,22 +18,33 @@ fn edit() -> impl Strategy<Value = Edit> {
         1 => (any::<u32>(), 0.1..0.45, 0.1..0.45).prop_map(|(f, a, b)| Edit::Face(f, a, b)),
         5 => any::<u32>().prop_map(Edit::Open),
         5 => any::<u32>().prop_map(Edit::Flip),
+        8 => any::<u32>().prop_map(Edit::Merge),
     ]
+}
+
+/// One of those that are there.
+fn one<I>(mut ids: impl ExactSizeIterator<Item = I>, number: u32) -> I {
+    let count = ids.len();
+    ids.nth(number as usize % count).expect("there are some")
 }
 
 fn apply(mesh: &mut Mesh, edit: Edit, log: &mut ChangeLog) {
     match edit {
         Edit::Split(e, t) => {
-            mesh.split_edge(EdgeId(e % mesh.edge_count() as u32), t, log);
+            mesh.split_edge(one(mesh.edges(), e), t, log);
         }
         Edit::Face(f, a, b) => {
-            mesh.split_face(FaceId(f % mesh.face_count() as u32), [a, b, 1.0 - a - b], log);
+            mesh.split_face(one(mesh.faces(), f), [a, b, 1.0 - a - b], log);
         }
         Edit::Open(e) => {
-            mesh.open_edge(EdgeId(e % mesh.edge_count() as u32), log);
+            mesh.open_edge(one(mesh.edges(), e), log);
         }
         Edit::Flip(e) => {
-            mesh.flip_edge(EdgeId(e % mesh.edge_count() as u32), log);
+            mesh.flip_edge(one(mesh.edges(), e), log);
+        }
+        Edit::Merge(e) => {
+            let edge = one(mesh.edges(), e);
+            mesh.merge(mesh.edge_nodes(edge)[e as usize % 2], edge, log);
         }
     }
 }
@@ -53,6 +65,8 @@ proptest! {
         let area = mesh.area();
         for edit in edits {
             let (nodes, edges, faces) = (mesh.node_count(), mesh.edge_count(), mesh.face_count());
+            let there = [mesh.nodes().len(), mesh.edges().len(), mesh.faces().len()];
+            let uv: Vec<Vec2> = mesh.nodes().map(|n| mesh.node_uv(n)).collect();
             log.clear();
             apply(&mut mesh, edit, &mut log);
             mesh.check().unwrap();
@@ -70,6 +84,16 @@ proptest! {
                     Change::EdgeOpened { .. } => e += 1,
                     Change::NodeSplit { .. } => n += 1,
                     Change::NodeMoved { .. } | Change::EdgeFlipped { .. } => {}
+                    Change::NodeMerged { node, into, edge, faces, spokes, .. } => {
+                        let sides = faces.iter().flatten().count();
+                        let now = [mesh.nodes().len(), mesh.edges().len(), mesh.faces().len()];
+                        prop_assert_eq!(now, [there[0] - 1, there[1] - 1 - sides, there[2] - sides]);
+                        prop_assert!(mesh.is_retired_node(node) && mesh.is_retired_edge(edge) && !mesh.is_retired_node(into));
+                        prop_assert!(spokes.iter().flatten().all(|&e| mesh.is_retired_edge(e)));
+                        // Nothing else has moved in the material.
+                        let places = mesh.nodes().map(|n| mesh.node_uv(n));
+                        prop_assert!(places.into_iter().all(|p| uv.contains(&p)));
+                    }
                 }
             }
             prop_assert_eq!((n, e, f), (mesh.node_count(), mesh.edge_count(), mesh.face_count()));

@@ -433,7 +433,7 @@ fn judge_sheet(Evidence { scene, tally, .. }: &Evidence<'_>, simulation: &Simula
     found.hold("openings", expect.openings, simulation.opening_count() as f64);
     found.hold("begun", expect.begun, simulation.begun_count() as f64);
     found.hold("tips", expect.tips, cloth.weak.iter().filter(|weak| **weak).count() as f64);
-    found.hold("nodes_added", expect.nodes_added, cloth.mesh.node_count() as f64 - tally.start.nodes as f64);
+    found.hold("nodes_added", expect.nodes_added, cloth.mesh.nodes().len() as f64 - tally.start.nodes as f64);
     found.hold("area_change", expect.area_change, (cloth.mesh.area() / tally.start.area - 1.0).abs());
     if let Some(weak) = expect.torn_in_weak {
         let map = simulation.tears_by().and_then(|t| t.resistance.map.as_ref());

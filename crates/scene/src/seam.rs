@@ -51,7 +51,7 @@ impl Scene {
 
     /// Every point of a seam's line lies on the cloth, or no further beside it than a mean edge.
     fn is_on_cloth(&self, source: &Source, mesh: &Mesh, i: usize, table: &SeamTable) -> Result<(), SceneError> {
-        let mean = mesh.edges().map(|e| mesh.edge_length(e)).sum::<f64>() / mesh.edge_count() as f64;
+        let mean = mesh.edges().map(|e| mesh.edge_length(e)).sum::<f64>() / mesh.edges().len() as f64;
         let inside = |f: FaceId, p: Vec2| {
             let [a, b, c] = mesh.face_uv(f);
             [(a, b), (b, c), (c, a)].iter().all(|(a, b)| (*b - *a).perp_dot(p - *a) >= 0.0)

@@ -434,7 +434,8 @@ impl Sweep {
             let corners = cloth.mesh.face_nodes(stretch.face).map(|n| x_t1[n.0 as usize]);
             let middle = (corners[0] + corners[1] + corners[2]) / 3.0;
             let (mut mass, mut drift) = (0.0, Vec3::ZERO);
-            for (n, (a, b)) in cloth.mesh.nodes().zip(x_t0.iter().zip(x_t1)) {
+            for n in cloth.mesh.nodes() {
+                let (a, b) = (&x_t0[n.0 as usize], &x_t1[n.0 as usize]);
                 if b.distance_squared(middle) < (AROUND * limits.mean) * (AROUND * limits.mean) {
                     (mass, drift) = (mass + cloth.mass[n], drift + (*b - *a) * cloth.mass[n]);
                 }

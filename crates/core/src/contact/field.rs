@@ -20,6 +20,7 @@ use crate::cloth::Cloth;
 use crate::math::{Vec3, mapped};
 use crate::parallel;
 use glam::Vec3A;
+use ripstop_mesh::{EdgeId, FaceId, Id};
 use serde::{Deserialize, Serialize};
 
 /// Two things that may touch.
@@ -45,6 +46,8 @@ struct Face {
     edges: [u32; 3],
     /// Bit k: it asks for its point k; bit 3 + k: for its edge k.
     owns: u8,
+    /// It is no longer part of the cloth: nothing meets it.
+    retired: bool,
 }
 
 /// True if cloth meets the body: not if it holds some of it, which could be anywhere in it.
@@ -101,6 +104,8 @@ pub struct Field {
     pub now: Vec<Vec3>,
     tree: Tree,
     flat: Flat,
+    /// Triangles that are retired.
+    gone: Vec<FaceId>,
     built: bool,
     origin: Vec3,
     /// Where points are at time zero of the list, from the origin, and by how much they move until its end.
@@ -170,6 +175,7 @@ impl Field {
                 points: [a + first, b + first, c + first],
                 edges: [edge(a, b), edge(b, c), edge(c, a)],
                 owns: 0,
+                retired: false,
             }));
         }
         (self.body_points, self.body_faces) = (self.body_of.len(), self.faces.len());
@@ -178,11 +184,13 @@ impl Field {
         self.sharp.iter().flatten().for_each(|&p| self.keen[p as usize] = true);
         let (first, first_edge) = (self.body_points as u32, self.edges.len() as u32);
         let mesh = &cloth.mesh;
-        self.edges.extend(mesh.edges().map(|e| mesh.edge_nodes(e).map(|n| n.0 + first)));
-        self.faces.extend(mesh.faces().map(|f| Face {
+        // Numbers are those of the mesh, so what is retired has its rows.
+        self.edges.extend((0..mesh.edge_count()).map(|e| mesh.edge_nodes(EdgeId::new(e)).map(|n| n.0 + first)));
+        self.faces.extend((0..mesh.face_count()).map(FaceId::new).map(|f| Face {
             points: mesh.face_nodes(f).map(|n| n.0 + first),
             edges: f.corners().map(|c| mesh.edge(c).0 + first_edge),
             owns: 0,
+            retired: mesh.is_retired_face(f),
         }));
         let points_now = self.body_points + mesh.node_count();
         let (points, edges) = &mut self.face_of;
@@ -192,7 +200,7 @@ impl Field {
         edges.resize(self.edges.len(), u32::MAX);
         // Nobody asks for these.
         flat.iter().for_each(|&e| edges[e as usize] = 0);
-        for (f, face) in self.faces.iter_mut().enumerate() {
+        for (f, face) in self.faces.iter_mut().enumerate().filter(|(_, face)| !face.retired) {
             for k in 0..3 {
                 for (asked, bit) in
                     [(&mut points[face.points[k] as usize], k), (&mut edges[face.edges[k] as usize], 3 + k)]
@@ -205,6 +213,11 @@ impl Field {
             }
         }
         let changed = self.flat.link(cloth);
+        // What was listed of triangles that have gone is good no more, nor are their places in the tree.
+        if self.gone != mesh.retired().faces {
+            self.gone.clone_from(&mesh.retired().faces);
+            (self.built, self.slack) = (false, -1.0);
+        }
         // After edits the tree stays as it is but for what is new.
         let (first, flat) = (self.body_faces as u32, &self.flat);
         let beside = |f: u32| flat.beside(f.checked_sub(first)?).map(|g| g + first);
@@ -471,7 +484,8 @@ impl Field {
         let new = !self.built && !round_only;
         if new {
             let middle = |f: &Face| f.points.iter().map(|&p| at(p).0).sum::<Vec3A>() / 3.0;
-            tree.build(&faces.iter().map(middle).collect::<Vec<_>>(), self.body_faces as u32);
+            let there = |f: u32| !faces[f as usize].retired;
+            tree.build_of(&faces.iter().map(middle).collect::<Vec<_>>(), self.body_faces as u32, there);
             flat.forget();
         }
         // Built anew next time if it has become bad.
@@ -556,11 +570,12 @@ impl Field {
             let meets = |n: u32| ball.may_meet(&Swept::of([at(n)]), reach);
             let ball_at = at(p);
             for n in self.body_points as u32..ways.len() as u32 {
-                if (ball_strayed || stray(&[n])) && meets(n) {
+                // A node that no triangle asks for is retired.
+                if self.face_of.0[n as usize] != u32::MAX && (ball_strayed || stray(&[n])) && meets(n) {
                     round.push(Pair::BallNode(p, n));
                 }
             }
-            for (f, face) in faces.iter().enumerate().skip(body_faces as usize) {
+            for (f, face) in faces.iter().enumerate().skip(body_faces as usize).filter(|(_, face)| !face.retired) {
                 let near = (ball_strayed || stray(&face.points)) && ball.may_meet(&boxed(f as u32), reach);
                 if near && !stays_out(ball_at, mapped(face.points, at), reach) {
                     round.push(Pair::PointFace(p, f as u32));
@@ -739,13 +754,15 @@ mod tests {
         let first = field.body_points as u32;
         for time in [0.0, 0.5, 1.0] {
             for (p, f) in (first..field.start.len() as u32).flat_map(|p| (0..field.faces.len()).map(move |f| (p, f))) {
-                if !field.faces[f].points.contains(&p) {
+                let there = field.face_of.0[p as usize] != u32::MAX && !field.faces[f].retired;
+                if there && !field.faces[f].points.contains(&p) {
                     ask(Pair::PointFace(p, f as u32), time);
                 }
             }
+            let there = |e: usize| field.face_of.1[e] != u32::MAX;
             for (e, [a, b]) in field.edges.iter().enumerate().filter(|(_, e)| !field.is_body(e[0])) {
                 for (o, [c, d]) in field.edges.iter().enumerate().skip(e + 1) {
-                    if a != c && a != d && b != c && b != d {
+                    if there(e) && there(o) && a != c && a != d && b != c && b != d {
                         ask(Pair::EdgeEdge(e as u32, o as u32), time);
                     }
                 }
@@ -818,13 +835,20 @@ mod tests {
         field.link(&cloth, &bodies, true);
         assert_eq!(field.body_points, 1, "a ball is one point");
         let mut mended = 0;
-        for step in 0..24u32 {
+        for step in 0..33u32 {
             if step % 3 == 2 {
                 let mut log = ripstop_mesh::ChangeLog::new();
-                let e = ripstop_mesh::EdgeId(17 * step % cloth.mesh.edge_count() as u32);
-                cloth.mesh.split_edge(e, 0.4, &mut log);
-                cloth.mesh.open_edge(e, &mut log);
-                cloth.mesh.open_edge(ripstop_mesh::EdgeId(e.0 + 1), &mut log);
+                let e = cloth.mesh.edges().cycle().nth(17 * step as usize).unwrap();
+                if step < 24 {
+                    cloth.mesh.split_edge(e, 0.4, &mut log);
+                    cloth.mesh.open_edge(e, &mut log);
+                    cloth.mesh.open_edge(EdgeId(e.0 + 1), &mut log);
+                } else {
+                    for e in cloth.mesh.edges().step_by(19) {
+                        cloth.mesh.merge(cloth.mesh.edge_nodes(e)[0], e, &mut log);
+                    }
+                    assert!(!log.is_empty());
+                }
                 cloth.follow(&log);
                 field.link(&cloth, &bodies, true);
             }
@@ -835,7 +859,13 @@ mod tests {
             assert!(is_whole(&field), "step {step}");
             let near = |n: usize| (field.start[0].distance(field.start[n]) - 0.2).abs() < REACH;
             let listed = |n: usize| field.pairs.contains(&Pair::BallNode(0, n as u32));
-            assert!((1..field.start.len()).all(|n| !near(n) || listed(n)), "step {step}: nodes at the ball");
+            let gone = |n: usize| cloth.mesh.is_retired_node(ripstop_mesh::NodeId(n as u32 - 1));
+            assert!((1..field.start.len()).all(|n| gone(n) || !near(n) || listed(n)), "step {step}: nodes at the ball");
+            let names = |p: u32| p > 0 && gone(p as usize);
+            assert!(
+                !field.pairs.iter().any(|&pair| field.corners(pair).into_iter().any(names)),
+                "step {step}: retired"
+            );
         }
         assert!(mended > 3, "{mended} mended");
     }

@@ -125,6 +125,11 @@ impl Flat {
         self.inverse.resize(count, [0.0; 4]);
         self.height.resize(count, 0.0);
         let mut changed = vec![false; count];
+        for k in mesh.retired().faces.iter().map(|f| f.index()) {
+            changed[k] = k >= known || self.uv[k] != [DVec2::ZERO; 3];
+            (self.uv[k], self.across[k]) = ([DVec2::ZERO; 3], [NONE; 3]);
+            (self.inverse[k], self.height[k]) = ([0.0; 4], 0.0);
+        }
         for f in mesh.faces() {
             let (k, uv) = (f.index(), mesh.face_uv(f));
             let across = f.corners().map(|c| match mesh.twin(c) {
@@ -306,7 +311,13 @@ mod tests {
             for e in cloth.mesh.edges().skip(7 * round).step_by(41) {
                 cloth.mesh.open_edge(e, &mut log);
             }
-            cloth.mesh.split_edge(ripstop_mesh::EdgeId(3 + 50 * round as u32), 0.3, &mut log);
+            let e = cloth.mesh.edges().nth(3 + 50 * round).unwrap();
+            cloth.mesh.split_edge(e, 0.3, &mut log);
+            for e in cloth.mesh.edges().skip(5 * round).step_by(53).filter(|_| round % 2 == 1) {
+                if !cloth.mesh.is_retired_edge(e) {
+                    cloth.mesh.merge(cloth.mesh.edge_nodes(e)[0], e, &mut log);
+                }
+            }
             cloth.follow(&log);
             let before = (kept.uv.clone(), kept.across.clone(), kept.height.clone());
             let changed = kept.link(&cloth);

@@ -120,8 +120,10 @@ pub struct Tree {
     leaves: Vec<Swept>,
     /// Sum of the sizes of all boxes when the tree was built.
     built_size: f32,
-    /// How many triangles there were then.
+    /// How many triangles there were then, those that were left out included.
     built_count: usize,
+    /// How many there are by now, likewise.
+    count: usize,
     mute: u32,
     /// Branches that pairs are looked for of; all if empty.
     lively: Vec<bool>,
@@ -132,9 +134,15 @@ pub struct Tree {
 impl Tree {
     /// Builds the tree anew for triangles with these middles. Pairs of triangles both of which are below `mute` don't count.
     pub fn build(&mut self, middles: &[Vec3A], mute: u32) {
+        self.build_of(middles, mute, |_| true);
+    }
+
+    /// The same for those of them that are `there`.
+    pub fn build_of(&mut self, middles: &[Vec3A], mute: u32, there: impl Fn(u32) -> bool) {
         self.mute = mute;
+        self.count = middles.len();
         self.order.clear();
-        self.order.extend(0..middles.len() as u32);
+        self.order.extend((0..middles.len() as u32).filter(|&f| there(f)));
         self.branches.clear();
         let mut order = std::mem::take(&mut self.order);
         if !order.is_empty() {
@@ -147,11 +155,12 @@ impl Tree {
 
     /// Takes up triangles behind those there are, up to `count`, each in the leaf of one that is `beside` it. False, and nothing is done, if the tree should be built anew instead.
     pub fn extend(&mut self, count: usize, beside: impl Fn(u32) -> Option<u32>) -> bool {
-        let old = self.order.len();
+        let old = self.count;
         if count < old || self.built_count == 0 || count > self.built_count + self.built_count / MANY {
             return false;
         }
-        let mut leaf = vec![0; count];
+        // Those that were left out are in none.
+        let mut leaf = vec![u32::MAX; count];
         for i in (0..self.branches.len()).filter(|&i| self.is_leaf(i)) {
             self.triangles(i as u32).iter().for_each(|&f| leaf[f as usize] = i as u32);
         }
@@ -162,6 +171,9 @@ impl Tree {
                 return false;
             };
             leaf[f] = leaf[neighbour as usize];
+            if leaf[f] == u32::MAX {
+                return false;
+            }
             joining[leaf[f] as usize + 1] += 1;
         }
         for i in 0..self.branches.len() {
@@ -173,9 +185,10 @@ impl Tree {
             branch.count += more;
             branch.mute &= more == 0;
         }
-        self.order.resize(count, 0);
+        self.order.resize(self.order.len() + count - old, 0);
+        self.count = count;
         let mut free: Vec<u32> = self.branches.iter().map(|branch| branch.first).collect();
-        for (f, leaf) in leaf.iter().enumerate() {
+        for (f, leaf) in leaf.iter().enumerate().filter(|(_, leaf)| **leaf != u32::MAX) {
             let place = &mut free[*leaf as usize];
             self.order[*place as usize] = f as u32;
             *place += 1;

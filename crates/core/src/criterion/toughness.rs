@@ -72,7 +72,12 @@ pub struct Toughness {
     edge: f64,
     /// Tips that were looked at in this step, as long as all around them is as it was.
     known: HashMap<NodeId, Known, BuildHasherDefault<Numbered>>,
+    /// What J of each tip is a sum over, as long as the mesh around it is as it was.
+    rings: HashMap<NodeId, Ring, BuildHasherDefault<Numbered>>,
 }
+
+/// Faces in which q changes, with ∇q [1/m] and their area [m²].
+type Ring = Vec<(FaceId, Vec2, f64)>;
 
 /// What is known of a tip.
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +119,7 @@ impl Toughness {
             broad,
             edge: cloth.mean_edge(),
             known: HashMap::default(),
+            rings: HashMap::default(),
         })
     }
 
@@ -181,6 +187,9 @@ impl Toughness {
         // Rounds in which nothing moves follow each other.
         self.known.retain(|&n, known| view.round > 0 && known.place == place(n));
         let new: Vec<NodeId> = tips.iter().copied().filter(|n| !self.known.contains_key(n)).collect();
+        let unseen: Vec<NodeId> = new.iter().copied().filter(|n| !self.rings.contains_key(n)).collect();
+        let rings = parallel::map(&unseen, 1, |tips| tips.iter().map(|&n| (n, self.ring(view.cloth, n))).next());
+        self.rings.extend(rings.into_iter().flatten());
         let found = parallel::map(&new, 1, |tips| tips.first().and_then(|&n| self.tip_alone(view, n)));
         let known = |(n, alone): (NodeId, Option<_>)| Some((n, Known { place: place(n), alone: alone? }));
         self.known.extend(new.into_iter().zip(found).filter_map(known));
@@ -241,32 +250,35 @@ impl Toughness {
 
     /// J at a tip [N].
     pub fn release(&self, view: View<'_>, n: NodeId) -> Vec2 {
-        let mesh = &view.cloth.mesh;
+        match self.rings.get(&n) {
+            Some(ring) => released(view, ring),
+            None => released(view, &self.ring(view.cloth, n)),
+        }
+    }
+
+    /// The faces around a tip in which q changes.
+    fn ring(&self, cloth: &Cloth, n: NodeId) -> Ring {
+        let mesh = &cloth.mesh;
         let at = mesh.node_uv(n);
-        let radius = self.radius(view.cloth, n);
+        let radius = self.radius(cloth, n);
         let weight = |c: CornerId| {
             let near = within(mesh.uv(c).distance(at), radius);
-            if near > 0.0 && on_own_border(view.cloth, mesh.node(c)) { 0.0 } else { near }
+            if near > 0.0 && on_own_border(cloth, mesh.node(c)) { 0.0 } else { near }
         };
-        let mut sum = Vec2::ZERO;
-        for face in faces_within(mesh, n, radius) {
+        let changes = |face: FaceId| {
             let corners = face.corners();
             let q = corners.map(weight);
             if q[0] == q[1] && q[1] == q[2] {
-                continue;
+                return None;
             }
             let uv = corners.map(|c| mesh.uv(c));
             let (p, r) = (uv[1] - uv[0], uv[2] - uv[0]);
             let twice = p.perp_dot(r);
             let slope =
                 Vec2::new(r.y * (q[1] - q[0]) - p.y * (q[2] - q[0]), p.x * (q[2] - q[0]) - r.x * (q[1] - q[0])) / twice;
-            let (stress, energy) = view.forces.face(face, &view.cloth.x);
-            let metric = metric(view.cloth, face);
-            // (FᵀF S) ∇q.
-            let stressed = times(stress, slope);
-            sum += times(metric, stressed) * (0.5 * twice.abs()) - slope * energy;
-        }
-        sum
+            Some((face, slope, 0.5 * twice.abs()))
+        };
+        faces_within(mesh, n, radius).into_iter().filter_map(changes).collect()
     }
 
     /// The directions that a start tries, with the strength there [N/m].
@@ -379,6 +391,16 @@ fn strong(StrongYarns { spacing, width, factor }: StrongYarns, from: f64, by: f6
 #[inline]
 fn times(t: Sym2, v: Vec2) -> Vec2 {
     Vec2::new(t.xx * v.x + t.xy * v.y, t.xy * v.x + t.yy * v.y)
+}
+
+/// J, of the faces in which q changes [N].
+fn released(view: View<'_>, ring: &Ring) -> Vec2 {
+    let of_face = |&(face, slope, area): &(FaceId, Vec2, f64)| {
+        let (stress, energy) = view.forces.face(face, &view.cloth.x);
+        // (FᵀF S) ∇q.
+        times(metric(view.cloth, face), times(stress, slope)) * area - slope * energy
+    };
+    ring.iter().map(of_face).sum()
 }
 
 /// What the faces of a node pull at it by their elastic stress [N].
@@ -497,8 +519,9 @@ impl Criterion for Toughness {
         let mut living = Vec::new();
         let tips: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).filter(|&n| view.can_part(n)).collect();
         self.look_at(view, &tips);
-        for node in tips {
-            let part = self.goes_on(view, node).map(|(ratio, d)| Part { node, pull: d.perp(), ratio });
+        let going = parallel::map(&tips, 1, |tips| tips.iter().find_map(|&n| self.goes_on(view, n)));
+        for (node, going) in tips.into_iter().zip(going) {
+            let part = going.map(|(ratio, d)| Part { node, pull: d.perp(), ratio });
             if part.is_none_or(|part| (view.opens)(&part)) {
                 living.push(node);
                 requests.extend(part.map(Request::Part));
@@ -537,6 +560,7 @@ impl Criterion for Toughness {
         let places: Vec<Vec2> = touched.nodes.iter().map(|&n| cloth.mesh.node_uv(n)).collect();
         let near = |n: NodeId| places.iter().any(|place| place.distance(cloth.mesh.node_uv(n)) < reach);
         self.known.retain(|&n, _| !near(n));
+        self.rings.retain(|&n, _| cloth.weak[n] && !near(n));
     }
 
     fn ratio(&self, view: View<'_>, request: &Request) -> f64 {

@@ -415,7 +415,7 @@ mod tests {
     use crate::tear::HandTear;
     use crate::{Grip, Key};
     use proptest::prelude::*;
-    use ripstop_mesh::{ChangeLog, EdgeId, FaceId, NodeId, Vec2, generate};
+    use ripstop_mesh::{ChangeLog, NodeId, Vec2, generate};
 
     const FABRIC: Fabric =
         Fabric { density: 0.2, stretch: 800.0, shear: 40.0, bend: 1e-4, damping: 2e-4, ..Fabric::SOFT };
@@ -691,7 +691,7 @@ mod tests {
         /// As a run resumed from a checkpoint does, which makes everything anew.
         #[test]
         fn what_follows_edits_gives_the_bits_of_what_is_made_anew(
-            edits in prop::collection::vec((0u8..5, any::<u32>(), 0.2..0.45f64), 1..60), per_log in 1usize..6, per_step in 1usize..4,
+            edits in prop::collection::vec((0u8..8, any::<u32>(), 0.2..0.45f64), 1..60), per_log in 1usize..6, per_step in 1usize..4,
         ) {
             let mut cloth = sheet(Vec2::new(1.0, 0.7), 0.1);
             cloth.hold(NodeId(0), Some(0));
@@ -701,11 +701,19 @@ mod tests {
             for (count, batch) in edits.chunks(per_log).enumerate() {
                 let mut log = ChangeLog::new();
                 for &(kind, id, t) in batch {
-                    let (edge, face) = (id % cloth.mesh.edge_count() as u32, id % cloth.mesh.face_count() as u32);
+                    let (mut edges, mut faces) = (cloth.mesh.edges(), cloth.mesh.faces());
+                    let (edge, face) = (id as usize % edges.len(), id as usize % faces.len());
+                    let (Some(edge), Some(face)) = (edges.nth(edge), faces.nth(face)) else { continue };
                     match kind {
-                        0 => { cloth.mesh.split_edge(EdgeId(edge), t, &mut log); }
-                        1 => { cloth.mesh.split_face(FaceId(face), [t, t, 1.0 - 2.0 * t], &mut log); }
-                        _ => { cloth.mesh.open_edge(EdgeId(edge), &mut log); }
+                        0 => { cloth.mesh.split_edge(edge, t, &mut log); }
+                        1 => { cloth.mesh.split_face(face, [t, t, 1.0 - 2.0 * t], &mut log); }
+                        2..5 => { cloth.mesh.open_edge(edge, &mut log); }
+                        _ => {
+                            let node = cloth.mesh.edge_nodes(edge)[id as usize % 2];
+                            if !cloth.mesh.edge_nodes(edge).contains(&NodeId(0)) {
+                                cloth.mesh.merge(node, edge, &mut log);
+                            }
+                        }
                     }
                 }
                 cloth.follow(&log);

@@ -37,7 +37,7 @@ pub fn nearest_on_line(p: Vec2, a: Vec2, b: Vec2) -> Vec2 {
 /// head.
 pub(crate) fn way(mesh: &Mesh, a: Vec2, b: Vec2) -> Vec<(EdgeId, bool)> {
     let (start, goal) = (nearest(mesh, a), nearest(mesh, b));
-    let mean = mesh.edges().map(|e| mesh.edge_length(e)).sum::<f64>() / mesh.edge_count() as f64;
+    let mean = mesh.edges().map(|e| mesh.edge_length(e)).sum::<f64>() / mesh.edges().len() as f64;
     let cost = |e: EdgeId| {
         let c = mesh.edge_corner(e);
         let middle = (mesh.uv(c) + mesh.uv(c.next())) * 0.5;

@@ -22,7 +22,7 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
     /// Name in statistics.
     const NAME: &'static str;
 
-    /// Nodes and rest values of the row of `key`; `None` if there is no element (a border edge has no hinge).
+    /// Nodes and rest values of the row of `key`; `None` if there is no element (a border edge has no hinge). Nobody asks for what is retired.
     fn row(&self, cloth: &Cloth, key: Self::Key) -> Option<Row<N, R>>;
 
     /// Stored energy [J].
@@ -106,6 +106,8 @@ pub trait Key: Id {
     fn count(mesh: &Mesh) -> usize;
     /// Those that an edit touched.
     fn touched(touched: &Touched) -> &[Self];
+    /// True if it was taken away: it has no row.
+    fn is_retired(self, mesh: &Mesh) -> bool;
 }
 
 impl Key for EdgeId {
@@ -114,6 +116,9 @@ impl Key for EdgeId {
     }
     fn touched(touched: &Touched) -> &[Self] {
         &touched.edges
+    }
+    fn is_retired(self, mesh: &Mesh) -> bool {
+        mesh.is_retired_edge(self)
     }
 }
 
@@ -124,6 +129,9 @@ impl Key for FaceId {
     fn touched(touched: &Touched) -> &[Self] {
         &touched.faces
     }
+    fn is_retired(self, mesh: &Mesh) -> bool {
+        mesh.is_retired_face(self)
+    }
 }
 
 impl Key for NodeId {
@@ -132,6 +140,9 @@ impl Key for NodeId {
     }
     fn touched(touched: &Touched) -> &[Self] {
         &touched.nodes
+    }
+    fn is_retired(self, mesh: &Mesh) -> bool {
+        mesh.is_retired_node(self)
     }
 }
 
@@ -203,7 +214,8 @@ impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
         self.blocks.resize(E::Key::count(&cloth.mesh).div_ceil(LANES), Block::EMPTY);
         for key in keys {
             let i = key.index();
-            self.blocks[i / LANES].set(i % LANES, self.element.row(cloth, key));
+            let row = if key.is_retired(&cloth.mesh) { None } else { self.element.row(cloth, key) };
+            self.blocks[i / LANES].set(i % LANES, row);
         }
     }
 

@@ -77,8 +77,9 @@ impl Preconditioner {
         if self.kind != PreconditionerKind::Grids {
             return;
         }
-        let mut uv: Vec<Vec2> = cloth.mesh.nodes().map(|n| cloth.mesh.node_uv(n)).collect();
-        let mut spacing = (cloth.mesh.area().abs() / uv.len() as f64).sqrt();
+        // Retired nodes have a row as held ones do.
+        let mut uv: Vec<Vec2> = cloth.x.ids().map(|n| cloth.mesh.node_uv(n)).collect();
+        let mut spacing = (cloth.mesh.area().abs() / cloth.mesh.nodes().len() as f64).sqrt();
         loop {
             let (above, held) = match self.grids.last() {
                 None => (pattern, Some(&cloth.inverse_mass)),

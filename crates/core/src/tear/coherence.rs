@@ -13,8 +13,8 @@ use super::Part;
 use crate::cloth::Cloth;
 use crate::criterion::star;
 use crate::opening::Opening;
-use ripstop_mesh::{Change, ChangeLog, FaceId, Mesh, NodeId};
-use std::collections::HashSet;
+use ripstop_mesh::{Change, ChangeLog, EdgeId, FaceId, Mesh, NodeId, Patch};
+use std::collections::BTreeSet;
 
 /// Limits on tearing by load. The default is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +77,7 @@ impl Coherence {
         time - cloth.parted_at[n] >= self.pause
     }
 
-    /// True if opening at `part` would set too small a piece free. Tried on a copy of the cloth, where the star of the node could be cut through at all and may have nothing large behind it.
+    /// True if opening at `part` would set too small a piece free. Tried on a copy of the cloth around the node, where its star could be cut through at all and may have nothing large behind it.
     pub(super) fn crumbles(&self, cloth: &Cloth, part: &Part, opening: &dyn Opening) -> bool {
         let least = self.smallest_piece;
         if least <= 0.0 || !could_detach(cloth, part.node) || hangs_on(&cloth.mesh, part.node, least) {
@@ -89,15 +89,46 @@ impl Coherence {
 
 /// True if opening at `part` sets a piece free that is smaller than `least` [m²].
 fn sets_free(cloth: &Cloth, part: &Part, opening: &dyn Opening, least: f64) -> bool {
-    let mut trial = cloth.clone();
+    sets_free_among(cloth, &around(&cloth.mesh, part.node, least), part, opening, least)
+}
+
+/// The same by trying among some faces.
+fn sets_free_among(cloth: &Cloth, faces: &[FaceId], part: &Part, opening: &dyn Opening, least: f64) -> bool {
+    let (mut trial, Patch { nodes, rim, .. }) = cloth.patch(faces);
+    let Some(node) = nodes.ids().find(|&n| nodes[n] == part.node) else { return false };
     let mut log = ChangeLog::new();
-    opening.open(&mut trial, part, &mut log);
+    opening.open(&mut trial, &Part { node, ..*part }, &mut log);
     let split = log.iter().filter_map(|change| match *change {
         Change::NodeSplit { node, copy } => Some([node, copy]),
         _ => None,
     });
     let mut faces = split.flatten().filter_map(|n| trial.mesh.fan(n).next()).map(|c| c.face());
-    faces.any(|face| is_smaller(&trial.mesh, face, &[], least))
+    faces.any(|face| is_smaller(&trial.mesh, face, &BTreeSet::new(), &rim, least))
+}
+
+/// The faces among which an opening at `node` may change something, with what hangs on these alone if that is smaller than `area` [m²], in order: beyond their rim there is more than that.
+fn around(mesh: &Mesh, node: NodeId, area: f64) -> Vec<FaceId> {
+    let mut faces: BTreeSet<FaceId> = mesh.fan(node).map(|c| c.face()).collect();
+    // Openings change what is at a node and its neighbours, and look at what is beside that.
+    for _ in 0..2 {
+        let nodes: BTreeSet<NodeId> = faces.iter().flat_map(|&face| mesh.face_nodes(face)).collect();
+        faces.extend(nodes.into_iter().flat_map(|n| mesh.fan(n)).map(|c| c.face()));
+    }
+    let beyond = |face: &FaceId| face.corners().map(|c| mesh.twin(c).map(|twin| twin.face()));
+    let rim: BTreeSet<FaceId> = faces.iter().flat_map(beyond).flatten().filter(|face| !faces.contains(face)).collect();
+    let mut small = BTreeSet::new();
+    for first in rim {
+        if !small.contains(&first) {
+            let (sum, seen) = flood(mesh, first, &faces, area);
+            if sum < area {
+                small.extend(seen);
+            }
+        }
+    }
+    faces.extend(small);
+    let mut faces: Vec<FaceId> = faces.into_iter().collect();
+    faces.sort_unstable();
+    faces
 }
 
 /// Edges that open at a node cut something off only if they lead from border to border.
@@ -112,26 +143,32 @@ fn could_detach(cloth: &Cloth, node: NodeId) -> bool {
 /// True if every face of a node goes on, across the side opposite to the node, in cloth of `area` [m²] that hangs together without them. What opens among these faces then sets free nothing smaller: each part of one has some of that
 /// side.
 fn hangs_on(mesh: &Mesh, node: NodeId, area: f64) -> bool {
-    let star: Vec<FaceId> = mesh.fan(node).map(|c| c.face()).collect();
+    let star: BTreeSet<FaceId> = mesh.fan(node).map(|c| c.face()).collect();
     mesh.fan(node).all(|c| {
         let beyond = mesh.twin(c.next()).map(|twin| twin.face()).filter(|face| !star.contains(face));
-        beyond.is_some_and(|face| !is_smaller(mesh, face, &star, area))
+        beyond.is_some_and(|face| !is_smaller(mesh, face, &star, &[], area))
     })
 }
 
-/// True if a face and what hangs together with it, `without` some, is smaller than `area` [m²].
-fn is_smaller(mesh: &Mesh, first: FaceId, without: &[FaceId], area: f64) -> bool {
-    let (mut seen, mut left) = (HashSet::from([first]), vec![first]);
+/// True if a face and what hangs together with it, `without` some, is smaller than `area` [m²]; what has a side on the `rim`, where the mesh ends but the cloth doesn't, isn't.
+fn is_smaller(mesh: &Mesh, first: FaceId, without: &BTreeSet<FaceId>, rim: &[EdgeId], area: f64) -> bool {
+    let (sum, seen) = flood(mesh, first, without, area);
+    sum < area && !seen.iter().any(|face| face.corners().iter().any(|&c| rim.binary_search(&mesh.edge(c)).is_ok()))
+}
+
+/// The area of a face and what hangs together with it, `without` some, as far as it takes to come to `enough` [m²], and these faces.
+fn flood(mesh: &Mesh, first: FaceId, without: &BTreeSet<FaceId>, enough: f64) -> (f64, BTreeSet<FaceId>) {
+    let (mut seen, mut left) = (BTreeSet::from([first]), vec![first]);
     let mut sum = 0.0;
     while let Some(face) = left.pop() {
         sum += mesh.face_area(face).abs();
-        if sum >= area {
-            return false;
+        if sum >= enough {
+            break;
         }
         let beside = face.corners().into_iter().filter_map(|c| mesh.twin(c)).map(|c| c.face());
         left.extend(beside.filter(|f| !without.contains(f)).filter(|&f: &FaceId| seen.insert(f)));
     }
-    true
+    (sum, seen)
 }
 
 #[cfg(test)]
@@ -167,6 +204,31 @@ mod tests {
         let comes_off =
             |smallest_piece| !Coherence { smallest_piece, ..Coherence::default() }.crumbles(&cloth, &part, &Snap);
         assert!(comes_off(0.0) && comes_off(0.05) && !comes_off(0.06));
+    }
+
+    #[test]
+    fn trying_around_a_node_tells_what_trying_on_all_of_the_cloth_does() {
+        let mut cloth = Cloth::flat(generate::irregular(Vec2::ONE, 0.05, 5).unwrap(), 0.2, Placement::default());
+        let mut log = ChangeLog::new();
+        for e in cloth.mesh.edges().step_by(6) {
+            cloth.mesh.open_edge(e, &mut log);
+        }
+        cloth.follow(&log);
+        let (through, least) = (Through::of(&cloth), 0.01);
+        let all: Vec<FaceId> = cloth.mesh.faces().collect();
+        let (mut free, mut kept) = (0, 0);
+        for node in cloth.mesh.nodes().filter(|&n| could_detach(&cloth, n)) {
+            for pull in [Vec2::X, Vec2::Y, Vec2::new(0.6, 0.8), Vec2::new(0.8, -0.6)] {
+                let part = Part { node, pull, ratio: 1.5 };
+                for opening in [&Snap as &dyn Opening, &Plane, &through] {
+                    let sets_free = sets_free(&cloth, &part, opening, least);
+                    let wanted = sets_free_among(&cloth, &all, &part, opening, least);
+                    assert_eq!(sets_free, wanted, "{node:?}, {pull}, {}", opening.name());
+                    (free, kept) = (free + u32::from(sets_free), kept + u32::from(!sets_free));
+                }
+            }
+        }
+        assert!(free > 100 && kept > 100, "{free}, {kept}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Tearing: fields → criterion → requests → one resolver → changes.
 
+mod coarsen;
 mod coherence;
 pub(crate) mod event;
 mod noise;
@@ -23,6 +24,7 @@ use crate::math::{Sym2, Vec2};
 use crate::opening::{Opening, cut_around, open_path};
 use crate::parallel;
 use crate::potential::{Bond, Forces};
+use coarsen::Coarse;
 use coherence::Budget;
 use ripstop_mesh::{Change, ChangeLog, Column, EdgeId, FaceId, Id, NodeId};
 use serde::{Deserialize, Serialize};
@@ -132,7 +134,8 @@ impl Fields {
     fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
         let span = |e: EdgeId| {
             let [a, b] = cloth.mesh.edge_nodes(e);
-            (a, b, 1.0 / cloth.woven[e])
+            // What is retired isn't strained.
+            (a, b, if cloth.mesh.is_retired_edge(e) { 0.0 } else { 1.0 / cloth.woven[e] })
         };
         let known = self.spans.len();
         for &e in touched.edges.iter().filter(|e| e.index() < known) {
@@ -179,8 +182,10 @@ pub struct Tearing {
     pub policy: Policy,
     /// How often, how soon again, how small.
     pub coherence: Coherence,
-    /// How fine cloth becomes where it tears; left as it is if none.
+    /// How fine cloth becomes where it tears, and coarse again behind; left as it is if none.
     pub refine: Option<Refine>,
+    /// What cloth that is to be coarse again was.
+    coarse: Option<Coarse>,
     pub(crate) fields: Fields,
     pub(crate) requests: Vec<Request>,
     budget: Budget,
@@ -205,12 +210,19 @@ impl Tearing {
             policy: Policy::default(),
             coherence: Coherence::default(),
             refine: None,
+            coarse: None,
             fields: Fields::default(),
             requests: Vec::new(),
             budget: Budget::default(),
             round: 0,
             opened: Vec::new(),
         }
+    }
+
+    /// Is to tear this cloth, as it is at the start.
+    pub(crate) fn begin_with(&mut self, cloth: &Cloth) {
+        self.coarse = self.refine.map(|_| Coarse::of(cloth));
+        self.follow(cloth, &Touched::default());
     }
 
     /// A step of `h` [s] begins.
@@ -244,12 +256,33 @@ impl Tearing {
         }
     }
 
+    /// Takes away what was made fine and isn't needed any more, in the step with this number, of `h` [s]; what is `kept` stays. The cloth has followed that.
+    pub(crate) fn coarsen(
+        &self,
+        cloth: &mut Cloth,
+        (step, h): (u64, f64),
+        kept: impl Iterator<Item = NodeId>,
+        log: &mut ChangeLog,
+    ) {
+        let Some((refine, coarse)) = self.refine.zip(self.coarse).filter(|_| Refine::is_due(step)) else { return };
+        let mut kept: Vec<NodeId> = kept.collect();
+        kept.sort_unstable();
+        refine.coarsen(coarse, cloth, &kept, h, log);
+    }
+
     /// Makes the cloth fine where it is about to part; what was asked for is to be asked for again then. Returns whether it wasn't.
     pub(crate) fn refine_asked(&mut self, cloth: &mut Cloth, log: &mut ChangeLog) -> bool {
         let Some(refine) = self.refine else { return false };
         let node = |request: &Request| if let Request::Part(part) = request { Some(part.node) } else { None };
-        let asked: Vec<NodeId> = self.requests.iter().filter_map(node).collect();
-        let refined = refine.around(&mut cloth.mesh, &asked, log);
+        let mut refined = false;
+        for n in self.requests.iter().filter_map(node) {
+            if refine.around(&mut cloth.mesh, &[n], log) {
+                refined = true;
+                if !cloth.weak[n] && !cloth.asked.iter().any(|(asked, _)| *asked == n) {
+                    cloth.asked.push((n, cloth.parted_at[n]));
+                }
+            }
+        }
         // Nothing has torn in this round.
         self.round -= u32::from(refined);
         refined

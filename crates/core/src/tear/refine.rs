@@ -5,7 +5,7 @@
 //!
 //! Everything within [`NEAR`] edges of a tip is to be fine; if something there isn't, all within [`WIDE`] edges is made so. So a tip goes on for some edges before something has to be done again.
 //!
-//! The cloth is the same afterwards: new nodes lie on the triangles that were there and move with them, which keeps mass and momentum. What is fine stays so: ids are valid for a whole run, so nothing is taken away behind a tip.
+//! The cloth is the same afterwards: new nodes lie on the triangles that were there and move with them, which keeps mass and momentum. Behind tips it becomes coarse again (`coarsen.rs`).
 //!
 //! | symbol | code | unit | meaning |
 //! |---|---|---|---|

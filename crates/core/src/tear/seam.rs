@@ -28,7 +28,7 @@ use crate::cloth::Cloth;
 use crate::criterion::star;
 use crate::math::Vec2;
 use crate::opening::{nearest_on_line, way};
-use ripstop_mesh::{Change, ChangeLog, EdgeId, Mesh, NodeId};
+use ripstop_mesh::{Change, ChangeLog, Column, EdgeId, Mesh, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -218,6 +218,12 @@ impl Seams {
         self.stitches.len() - before
     }
 
+    /// The same of some edges, which have other ids there.
+    pub(crate) fn patch(&self, edges: &Column<EdgeId, EdgeId>) -> Self {
+        let kept = |e: EdgeId| self.stitches.get(&edges[e]).map(|&stitch| (e, stitch));
+        Self { seams: self.seams.clone(), stitches: edges.ids().filter_map(kept).collect() }
+    }
+
     /// The seams in the order in which they were sewn.
     pub fn iter(&self) -> impl Iterator<Item = &Seam> {
         self.seams.iter()
@@ -256,6 +262,12 @@ impl Seams {
             | Change::NodeSplit { .. }
             | Change::NodeMoved { .. }
             | Change::EdgeFlipped { .. } => {}
+            // A stitch that is taken away goes with its edge; cloth is made coarser beside seams alone.
+            Change::NodeMerged { edge, spokes, .. } => {
+                for e in [Some(edge), spokes[0], spokes[1]].into_iter().flatten() {
+                    self.stitches.remove(&e);
+                }
+            }
         }
     }
 

@@ -13,7 +13,7 @@ pub struct Topology {
     pub corner_uv: Vec<[[f32; 2]; 3]>,
     /// For every corner whether the edge from it to the next corner is a torn lip.
     pub torn: Vec<[bool; 3]>,
-    /// For every node the node it came from when that one was split; itself if it was there from the start.
+    /// For every node the node it came from when that one was split; itself if it was there from the start. For one that was taken away, which is in no face any more, the one that it went into.
     pub parent: Vec<u32>,
     /// For every node whether a hold or a grip has it.
     pub held: Vec<bool>,

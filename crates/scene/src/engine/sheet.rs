@@ -5,7 +5,7 @@ use crate::body;
 use crate::cache::{Frame, Topology};
 use ripstop::body::{BodyError, BodySpec};
 use ripstop::contact::crossing::Crossings;
-use ripstop::mesh::{EdgeId, Id, NodeId, pieces};
+use ripstop::mesh::{Column, EdgeId, Id, NodeId, pieces};
 use ripstop::tear::{Cause, Event, HandTear, SeamReason};
 use ripstop::{Bodies, Cloth, Grip, Key, Simulation, Vec2, Vec3, Watch, opening};
 use serde_json::{Value, json};
@@ -49,9 +49,9 @@ impl Engine for Simulation {
         let mesh = &cloth.mesh;
         let held = mesh.nodes().filter(|&n| cloth.is_held(n)).map(|n| cloth.x[n].y);
         Start {
-            nodes: mesh.node_count(),
-            edges: mesh.edge_count(),
-            faces: mesh.face_count(),
+            nodes: mesh.nodes().len(),
+            edges: mesh.edges().len(),
+            faces: mesh.faces().len(),
             pieces: pieces(mesh).areas.len(),
             area: mesh.area(),
             spacing: cloth.mean_edge(),
@@ -85,7 +85,7 @@ impl Engine for Simulation {
         let (cloth, time) = (self.cloth(), self.time());
         Moment {
             time,
-            lowest: cloth.x.iter().map(|x| x.y).fold(f64::MAX, f64::min),
+            lowest: cloth.mesh.nodes().map(|n| cloth.x[n].y).fold(f64::MAX, f64::min),
             waist: waist(cloth, start.spacing),
             loads: self.grips().iter().map(|g| g.load).collect(),
             shifts: self.grips().iter().map(|g| g.key(time).shift).collect(),
@@ -122,7 +122,10 @@ impl Engine for Simulation {
                 plastic[i] = plastic[i].max(flow as f32);
             }
         }
-        let single = |column: &[Vec3]| column.iter().map(|p| p.as_vec3().to_array()).collect();
+        // A retired node goes along with the one that it went into, so that no point stays behind.
+        let single = |column: &Column<NodeId, Vec3>| {
+            column.ids().map(|n| column[cloth.stands_for(n)].as_vec3().to_array()).collect()
+        };
         let topology = topology(self);
         let topology = last.filter(|last| ***last == topology).cloned().unwrap_or_else(|| Arc::new(topology));
         Frame {
@@ -201,7 +204,7 @@ fn topology(simulation: &Simulation) -> Topology {
         corner_uv: mesh.faces().map(|f| mesh.face_uv(f).map(|p| p.as_vec2().to_array())).collect(),
         torn: mesh.faces().map(|f| f.corners().map(|c| cloth.torn[mesh.edge(c)])).collect(),
         parent: cloth.parent.iter().map(|n| n.0).collect(),
-        held: mesh.nodes().map(|n| cloth.is_held(n)).collect(),
+        held: cloth.held_by.iter().map(|grip| *grip != 0).collect(),
     }
 }
 
@@ -276,4 +279,35 @@ fn waist(cloth: &Cloth, spacing: f64) -> f64 {
 /// Plastic strain of every edge.
 pub fn plastic_strains(cloth: &Cloth) -> impl Iterator<Item = f64> + '_ {
     cloth.mesh.edges().map(|e: EdgeId| cloth.rest[e] / cloth.woven[e] - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ripstop::Placement;
+    use ripstop::integrator::SemiImplicit;
+    use ripstop::mesh::{ChangeLog, generate};
+
+    #[test]
+    fn a_frame_names_nothing_that_was_taken_away() {
+        let mesh = generate::grid(Vec2::ONE, [5, 5]).unwrap();
+        let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
+        let (faces, mut log) = (cloth.mesh.faces().len(), ChangeLog::new());
+        let node = cloth.mesh.split_edge(EdgeId(20), 0.5, &mut log);
+        cloth.follow(&log);
+        log.clear();
+        assert!(cloth.mesh.merge(node, EdgeId(20), &mut log));
+        cloth.follow(&log);
+        // What is left of the node stays where it was while the cloth goes on.
+        cloth.mesh.nodes().for_each(|n| cloth.x[n] += Vec3::Z * 9.0);
+        let simulation = Simulation::new(cloth, Vec::new(), SemiImplicit::default(), 1e-3);
+        let frame = simulation.frame(0, None);
+        frame.topology.check().unwrap();
+        assert_eq!((frame.topology.face_count(), simulation.counts().faces), (faces, faces));
+        assert!(frame.topology.faces.iter().all(|face| !face.contains(&node.0)));
+        assert_eq!(frame.points.len(), frame.topology.node_count());
+        assert!(frame.points.iter().all(|point| point[2] == 9.0), "no point stays behind");
+        assert_eq!(simulation.counts().nodes, 25);
+        assert!((simulation.moment(&simulation.counts()).lowest).abs() < 1e-12);
+    }
 }

@@ -7,7 +7,7 @@
 //! | `primvars:strain`, `primvars:plastic` | every frame | per node [1] |
 //! | `faceVertexCounts`, `faceVertexIndices` | where they change | |
 //! | `primvars:st` | where it changes | per corner, material coordinates [m] |
-//! | `primvars:parent` | where it changes | per node: the node it was split from |
+//! | `primvars:parent` | where it changes | per node: the node it was split from, or that it went into when it was taken away |
 //!
 //! A time code is a frame's number. Yarns of woven cloth are curves beside the mesh (`usda_yarns.rs`). Rigid bodies are meshes below `bodies`, moved by their transform.
 //!

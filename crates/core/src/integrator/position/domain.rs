@@ -3,12 +3,12 @@
 //! Nodes are divided into *windows* of [`WINDOW`] successive numbers. An element with all its nodes in one window is *inside* it; one
 //! across the border of two, within half a window of it, is *between*: inside a window that is shifted by half. Windows don't
 //! touch each other's nodes, so threads take one each: first what is inside, then what is between. What reaches *far* comes
-//! last, on one thread; nodes that tears have made, which have the last numbers, are among them. Within a part, elements have
+//! last; nodes that tears have made, which have the last numbers, are among them, and are divided by where they came from. Within a part, elements have
 //! *colours*: no two of one colour share a node, so a block of one colour is vector code. A window's nodes stay in the first cache while
 //! all of its elements are projected.
 //!
 //! All are functions of the mesh as it is (colours: greedily in the order of rows), never of how it came to be so: a resumed
-//! run has the same. After a tear everything is divided and coloured anew, two passes over the rows.
+//! run has the same. After a tear everything is divided anew, and parts are coloured anew of which something has changed.
 
 /// Nodes in a window: 32 kB of shifts.
 pub const WINDOW: usize = 2048;
@@ -29,110 +29,134 @@ pub struct Parts<T> {
     pub far: T,
 }
 
-impl<T: Default> Parts<T> {
-    /// One for each part of so many nodes.
-    fn new(node_count: usize) -> Self {
-        let count = padded(node_count) / WINDOW;
-        let some = |count: usize| (0..count).map(|_| T::default()).collect();
-        Self { inside: some(count), between: some(count.saturating_sub(1)), far: T::default() }
+impl<T> Parts<T> {
+    /// What `make` makes of each, told the number of its first node.
+    pub fn map<R>(self, mut make: impl FnMut(usize, T) -> R) -> Parts<R> {
+        let mut windows = |all: Vec<T>, first: usize| {
+            all.into_iter().enumerate().map(|(k, part)| make(first + k * WINDOW, part)).collect()
+        };
+        let (inside, between) = (windows(self.inside, 0), windows(self.between, WINDOW / 2));
+        Parts { inside, between, far: make(0, self.far) }
     }
+}
 
-    /// The part with this number, and its first node if it is a window.
-    fn part(&mut self, number: usize) -> (&mut T, Option<usize>) {
-        let (inside, between) = (self.inside.len(), self.between.len());
-        match number {
-            n if n < inside => (&mut self.inside[n], Some(n * WINDOW)),
-            n if n < inside + between => (&mut self.between[n - inside], Some((n - inside) * WINDOW + WINDOW / 2)),
-            _ => (&mut self.far, None),
-        }
+/// Divides elements by their nodes: which of them are in each part, in their order.
+pub fn divide<'a>(node_count: usize, elements: impl Iterator<Item = &'a [u32]>) -> Parts<Vec<u32>> {
+    let count = padded(node_count) / WINDOW;
+    let mut parts =
+        Parts { inside: vec![Vec::new(); count], between: vec![Vec::new(); count.saturating_sub(1)], far: Vec::new() };
+    for (row, nodes) in elements.enumerate() {
+        let window = |shift| common(nodes.iter().map(|&n| n as usize), shift);
+        let inside = window(0).and_then(|at| parts.inside.get_mut(at));
+        let part = match inside {
+            Some(part) => part,
+            None => window(WINDOW / 2).and_then(|at| parts.between.get_mut(at)).unwrap_or(&mut parts.far),
+        };
+        part.push(row as u32);
     }
+    parts
+}
+
+/// The window that all of some nodes are in, if windows begin so far behind the first node.
+fn common(mut nodes: impl Iterator<Item = usize>, shift: usize) -> Option<usize> {
+    let window = |n: usize| Some(n.checked_sub(shift)? / WINDOW);
+    let first = window(nodes.next()?)?;
+    nodes.all(|n| window(n) == Some(first)).then_some(first)
 }
 
 /// Elements of one part share a colour only up to this one: elements of it may share nodes, since all others were taken.
 pub const CROWDED: usize = 63;
 
-/// Divides elements on `each` nodes, of which `rows` has one after the other, by parts and colours. `add` gets a part, the number of its first node unless
-/// it is the far one, a colour and the numbers of the rows that have it, in their order.
-pub fn divide<T: Default>(
-    node_count: usize,
-    each: usize,
-    rows: &[u32],
-    mut add: impl FnMut(&mut T, Option<usize>, usize, &[u32]),
-) -> Parts<T> {
-    let mut parts = Parts::<T>::new(node_count);
-    let (inside, between) = (parts.inside.len(), parts.between.len());
-    let far = inside + between;
-    // A bit for each colour that is taken at a node: by what is inside, between and far.
-    let mut taken = vec![[0u64; 3]; node_count];
-    let mut start = vec![0u32; (far + 1) * (CROWDED + 1) + 1];
-    let keys: Vec<u32> = (rows.chunks_exact(each))
+/// Colours elements on `each` nodes, of whose numbers `places` has one after the other. `add` gets a colour and which of the elements have it, in their order.
+pub fn colour(each: usize, places: &[u32], mut add: impl FnMut(usize, &[u32])) {
+    // A bit for each colour that is taken at a node.
+    let mut taken = vec![0u64; places.iter().max().map_or(0, |&last| last as usize + 1)];
+    let mut start = [0; CROWDED + 2];
+    let colours: Vec<u8> = (places.chunks_exact(each))
         .map(|nodes| {
-            let within = |shift: usize| {
-                let first = (nodes[0] as usize).checked_sub(shift)? / WINDOW;
-                let fits = nodes.iter().all(|&n| (n as usize).checked_sub(shift).is_some_and(|n| n / WINDOW == first));
-                fits.then_some(first)
-            };
-            let (class, part) = match (within(0), within(WINDOW / 2)) {
-                (Some(part), _) => (0, part),
-                (None, Some(part)) if part < between => (1, inside + part),
-                _ => (2, far),
-            };
-            let all = nodes.iter().fold(0, |all, &n| all | taken[n as usize][class]);
+            let all = nodes.iter().fold(0, |all, &n| all | taken[n as usize]);
             let colour = (all.trailing_ones() as usize).min(CROWDED);
-            nodes.iter().for_each(|&n| taken[n as usize][class] |= 1 << colour);
-            let key = part * (CROWDED + 1) + colour;
-            start[key + 1] += 1;
-            key as u32
+            nodes.iter().for_each(|&n| taken[n as usize] |= 1 << colour);
+            start[colour + 1] += 1;
+            colour as u8
         })
         .collect();
-    for key in 1..start.len() {
-        start[key] += start[key - 1];
+    for colour in 0..=CROWDED {
+        start[colour + 1] += start[colour];
     }
-    let mut order = vec![0; keys.len()];
-    for (row, &key) in keys.iter().enumerate() {
-        order[start[key as usize] as usize] = row as u32;
-        start[key as usize] += 1;
+    let (mut order, mut next) = (vec![0; colours.len()], start);
+    for (element, &colour) in colours.iter().enumerate() {
+        order[next[colour as usize]] = element as u32;
+        next[colour as usize] += 1;
     }
-    let mut begin = 0;
-    for (key, &end) in start[..start.len() - 1].iter().enumerate() {
-        if end as usize > begin {
-            let (part, first) = parts.part(key / (CROWDED + 1));
-            add(part, first, key % (CROWDED + 1), &order[begin..end as usize]);
-            begin = end as usize;
+    for colour in 0..=CROWDED {
+        let group = &order[start[colour]..start[colour + 1]];
+        if !group.is_empty() {
+            add(colour, group);
         }
     }
-    parts
 }
 
-/// Some elements that reach far, as many in a row as have their nodes in one window.
+/// Some elements that reach far, whose nodes have room in one window.
 pub struct Distant {
     /// Which of the elements.
-    pub rows: std::ops::Range<usize>,
+    pub rows: Vec<u32>,
     /// Their nodes, each once.
     pub nodes: Vec<u32>,
     /// For each element the places of its nodes among these.
     pub places: Vec<u32>,
 }
 
-/// Puts elements that reach far into windows of their own, in their order.
-pub fn windows<const N: usize>(elements: impl Iterator<Item = [u32; N]>, node_count: usize) -> Vec<Distant> {
-    let mut all: Vec<Distant> = Vec::new();
-    let mut place = vec![u32::MAX; node_count];
-    for (row, nodes) in elements.enumerate() {
-        if all.last().is_none_or(|last| last.nodes.len() + N > WINDOW) {
-            place.fill(u32::MAX);
-            all.push(Distant { rows: row..row, nodes: Vec::new(), places: Vec::new() });
+/// Puts elements that reach far into windows of their own. Windows of one round share no node: nodes that tears have made are far from those around them by number, but not by their *homes*, the nodes from
+/// the start that they came from, so elements are divided by the windows of homes as others are by those of nodes. What reaches far even so, or has no room, comes after that, a window in each round.
+pub fn windows<const N: usize>(elements: &[[u32; N]], homes: &[u32]) -> Vec<Vec<Distant>> {
+    let key = |nodes: &[u32; N]| {
+        let window = |shift| common(nodes.iter().map(|&n| homes[n as usize] as usize), shift);
+        let inside = window(0).map(|at| (0, at));
+        inside.or_else(|| Some((1, window(WINDOW / 2)?))).unwrap_or((2, 0))
+    };
+    let mut order: Vec<(usize, usize, u32)> = elements
+        .iter()
+        .enumerate()
+        .map(|(row, nodes)| {
+            let (round, window) = key(nodes);
+            (round, window, row as u32)
+        })
+        .collect();
+    order.sort_unstable();
+    let mut place = vec![u32::MAX; homes.len()];
+    let (mut rounds, mut rest) = ([Vec::new(), Vec::new()], Vec::new());
+    for group in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let mut rows: Vec<u32> = group.iter().map(|&(_, _, row)| row).collect();
+        if let Some(round) = rounds.get_mut(group[0].0) {
+            round.push(fill(elements, &mut rows, &mut place));
         }
-        let Some(last) = all.last_mut() else { continue };
-        for n in nodes {
+        rest.append(&mut rows);
+    }
+    rest.sort_unstable();
+    let mut rounds: Vec<Vec<Distant>> = rounds.into_iter().filter(|round| !round.is_empty()).collect();
+    while !rest.is_empty() {
+        rounds.push(vec![fill(elements, &mut rest, &mut place)]);
+    }
+    rounds
+}
+
+/// Takes as many of some rows, one after the other, as have room in a window; `place` is empty before and after.
+fn fill<const N: usize>(elements: &[[u32; N]], rows: &mut Vec<u32>, place: &mut [u32]) -> Distant {
+    let (mut nodes, mut places) = (Vec::new(), Vec::new());
+    let count = rows.iter().take_while(|&&row| {
+        let fits = nodes.len() + N <= WINDOW;
+        for n in elements[row as usize].into_iter().filter(|_| fits) {
             let at = &mut place[n as usize];
             if *at == u32::MAX {
-                *at = last.nodes.len() as u32;
-                last.nodes.push(n);
+                *at = nodes.len() as u32;
+                nodes.push(n);
             }
-            last.places.push(*at);
+            places.push(*at);
         }
-        last.rows.end = row + 1;
-    }
-    all
+        fits
+    });
+    let left = rows.split_off(count.count());
+    nodes.iter().for_each(|&n| place[n as usize] = u32::MAX);
+    Distant { rows: std::mem::replace(rows, left), nodes, places }
 }

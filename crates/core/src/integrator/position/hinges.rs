@@ -83,7 +83,7 @@ impl windows::Block<4> for Block {
 }
 
 /// Blocks of one part.
-type Blocks = Filled<Block>;
+type Blocks = Filled<Block, Hinge>;
 
 /// Hinges that are projected together.
 #[derive(Default)]
@@ -102,9 +102,9 @@ struct Law {
 }
 
 impl Hinges {
-    /// Divides and colours hinges, in their order.
-    pub fn new(hinges: &[Hinge], node_count: usize) -> Self {
-        Self { windows: Windows::new(hinges, node_count), law: Law::default() }
+    /// Divides and colours hinges, in their order. `homes` has the node from the start that each node came from.
+    pub fn renew(&mut self, hinges: &[Hinge], homes: &[u32]) {
+        self.windows.renew(hinges, homes);
     }
 
     /// Takes what stays the same in a step of substeps of `h` [s], each of whose projections stands for a time of `span` [s].
@@ -305,7 +305,8 @@ mod tests {
         let set = ElementSet::new(Bend { stiffness: 0.02 }, &cloth);
         let rows: Vec<(EdgeId, Hinge)> = cloth.mesh.edges().filter_map(|e| Some((e, set.hinge(e.0)?))).collect();
         let all: Vec<Hinge> = rows.iter().map(|row| row.1).collect();
-        let mut made = Hinges::new(&all, cloth.x.len());
+        let mut made = Hinges::default();
+        made.renew(&all, &super::super::homes(&cloth));
         // A projection in every fourth substep.
         let (h, span) = (1e-3, 4e-3);
         made.begin(&cloth.x, &cloth.inverse_mass, h, span);

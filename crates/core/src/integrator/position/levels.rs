@@ -158,7 +158,7 @@ impl Graph {
             let stiffness = (bound[nodes[0] as usize] + bound[nodes[1] as usize]) / 24.0;
             Link { nodes, apart, flow, middle: apart, stiffness }
         });
-        let uv: Vec<Vec2> = mesh.nodes().map(|n| mesh.node_uv(n)).collect();
+        let uv: Vec<Vec2> = cloth.x.ids().map(|n| mesh.node_uv(n)).collect();
         let held = cloth.inverse_mass.iter().map(|w| *w == 0.0).collect();
         Self { links: links.collect(), middle: uv.clone(), uv, mass: cloth.mass.to_vec(), held }
     }
@@ -175,8 +175,9 @@ impl Graph {
     fn choose(&self, around: &Around) -> (Vec<u32>, Vec<usize>) {
         let count = self.mass.len();
         let (mut number, mut covered) = (vec![NONE; count], vec![false; count]);
-        let held = (0..count).filter(|&n| self.held[n]);
-        for n in held.chain(0..count) {
+        // What weighs nothing is retired: it is part of no coarser graph.
+        let there = || (0..count).filter(|&n| self.mass[n] > 0.0);
+        for n in there().filter(|&n| self.held[n]).chain(there()) {
             if number[n] == NONE && (self.held[n] || !covered[n]) {
                 number[n] = 0;
                 around.at(n).iter().for_each(|&(other, _)| covered[other as usize] = true);
@@ -254,7 +255,8 @@ impl Graph {
     fn coarser(&self) -> Option<(Self, Level)> {
         let around = self.around();
         let (number, chosen) = self.choose(&around);
-        if chosen.len() < FEWEST || chosen.len() * 5 > self.mass.len() * 4 {
+        let there = self.mass.iter().filter(|mass| **mass > 0.0).count();
+        if chosen.len() < FEWEST || chosen.len() * 5 > there * 4 {
             return None;
         }
         let parents = self.parents(&around, &number);
@@ -310,8 +312,9 @@ impl Graph {
         let springs: Vec<Spring> = (links.iter())
             .map(|link| Spring { nodes: link.nodes, rest: link.middle * link.flow, stiffness: link.stiffness })
             .collect();
-        let mut springs = Springs::new(&springs, count);
-        springs.push = 0.0;
+        let (links_between, homes) = (springs, (0..count as u32).collect::<Vec<u32>>());
+        let mut springs = Springs::new(0.0, 0.0);
+        springs.renew(&links_between, &homes);
         let inverse_mass = mass.iter().zip(&held).map(|(m, held)| if *held { 0.0 } else { 1.0 / m }).collect();
         let level = Level {
             springs,

@@ -30,6 +30,7 @@ use crate::parallel;
 use crate::potential::{Batch, Forces, Place, Potential, Shift, narrow, widen};
 use domain::{Parts, WINDOW};
 use hinges::Hinges;
+use ripstop_mesh::Id;
 use springs::Springs;
 use triangles::Triangles;
 
@@ -157,15 +158,20 @@ struct General {
 impl General {
     /// The `rows` of a potential, of which `nodes` has `each` one after the other.
     fn new(potential: &dyn Potential, rows: &[u32], (each, nodes): (usize, &[u32]), node_count: usize) -> Self {
-        let mut some = Vec::new();
-        let add = |batch: &mut Batch, _, colour, group: &[u32]| {
-            some.clear();
-            some.extend(group.iter().map(|&row| rows[row as usize]));
-            // Rows of the last colour may share nodes: each is a block.
-            some.chunks(if colour == domain::CROWDED { 1 } else { rows.len() })
-                .for_each(|rows| potential.copy_rows(rows, batch));
-        };
-        Self { parts: domain::divide(node_count, each, nodes, add) }
+        let parts = domain::divide(node_count, nodes.chunks_exact(each)).map(|first, part| {
+            let of = |&k: &u32| nodes[each * k as usize..][..each].iter().map(|n| n - first as u32);
+            let places: Vec<u32> = part.iter().flat_map(of).collect();
+            let (mut batch, mut some) = (Batch::default(), Vec::new());
+            domain::colour(each, &places, |colour, group| {
+                some.clear();
+                some.extend(group.iter().map(|&k| rows[part[k as usize] as usize]));
+                // Rows of the last colour may share nodes: each is a block.
+                some.chunks(if colour == domain::CROWDED { 1 } else { rows.len() })
+                    .for_each(|rows| potential.copy_rows(rows, &mut batch));
+            });
+            batch
+        });
+        Self { parts }
     }
 
     fn forget(&mut self) {
@@ -224,10 +230,22 @@ fn paces(potential: &dyn Potential, cloth: &Cloth) -> [f64; 2] {
     }
     let (mut stiffness, mut damping) = (vec![0.0; cloth.x.len()], vec![0.0; cloth.x.len()]);
     potential.add_bounds(cloth, &mut stiffness, &mut damping);
-    let mut paces: Vec<f64> = stiffness.iter().zip(&*cloth.mass).map(|(k, m)| k / m).collect();
+    // What weighs nothing is retired.
+    let there = stiffness.iter().zip(&*cloth.mass).filter(|(_, m)| **m > 0.0);
+    let mut paces: Vec<f64> = there.map(|(k, m)| k / m).collect();
     let of_all = middle(&mut paces);
     paces.retain(|&pace| pace > 0.0);
     [of_all, middle(&mut paces)]
+}
+
+/// The node from the start that each node came from.
+fn homes(cloth: &Cloth) -> Vec<u32> {
+    let mut homes: Vec<u32> = Vec::with_capacity(cloth.parent.len());
+    for (n, parent) in cloth.parent.iter().enumerate() {
+        // Parents are older.
+        homes.push(homes.get(parent.index()).copied().unwrap_or(n as u32));
+    }
+    homes
 }
 
 /// The number in the middle of some; zero if there is none.
@@ -244,16 +262,22 @@ impl Tables {
         let (count, before) = (cloth.x.len(), self.node_count);
         let version_of = |k: usize| Some(forces.potentials[k].version());
         let all = forces.potentials.len();
-        if self.tables.len() != all || domain::padded(count) != domain::padded(before) {
+        if self.tables.len() != all {
             self.tables = (0..all).map(|_| Table::Load).collect();
             self.versions = vec![None; all];
             self.paces = vec![[0.0; 2]; all];
         }
         let stale: Vec<usize> = (0..all).filter(|&k| self.versions[k] != version_of(k)).collect();
-        let made =
-            parallel::map(&stale, 1, |some| some.iter().map(|&k| Table::new(&*forces.potentials[k], count)).next());
-        for (&k, table) in stale.iter().zip(made) {
-            self.tables[k] = table.unwrap_or(Table::Load);
+        let homes = if stale.is_empty() { Vec::new() } else { homes(cloth) };
+        // Each with its own table.
+        let mut renewed: Vec<(usize, Table)> =
+            stale.iter().map(|&k| (k, std::mem::replace(&mut self.tables[k], Table::Load))).collect();
+        parallel::for_each_chunk(&mut renewed, 1, |_, one| {
+            let (k, table) = &mut one[0];
+            table.renew(&*forces.potentials[*k], &homes);
+        });
+        for (k, table) in renewed {
+            self.tables[k] = table;
             self.versions[k] = version_of(k);
             self.paces[k] = paces(&*forces.potentials[k], cloth);
         }
@@ -327,9 +351,11 @@ impl Tables {
 }
 
 impl Table {
-    fn new(potential: &dyn Potential, node_count: usize) -> Self {
+    /// Becomes that of a potential as it is now; what has not changed stays as it is.
+    fn renew(&mut self, potential: &dyn Potential, homes: &[u32]) {
         if !potential.is_stiff() {
-            return Self::Load;
+            *self = Self::Load;
+            return;
         }
         let (mut springs, mut triangles, mut hinges, mut elasticity) = (Vec::new(), Vec::new(), Vec::new(), None);
         let (mut rows, mut nodes, mut each) = (Vec::new(), Vec::new(), 1);
@@ -347,18 +373,22 @@ impl Table {
                 _ => {}
             }
         });
-        if !hinges.is_empty() && hinges.len() == rows.len() {
-            return Self::Hinges(Hinges::new(&hinges, node_count));
-        }
-        if let Some(elasticity) = elasticity.filter(|_| triangles.len() == rows.len()) {
-            return Self::Triangles(Triangles::new(&triangles, elasticity, potential.lag(), node_count));
-        }
-        if springs.len() < rows.len() {
-            return Self::General(General::new(potential, &rows, (each, &nodes), node_count));
-        }
-        let mut springs = Springs::new(&springs, node_count);
-        springs.lag = potential.lag();
-        Self::Springs(springs)
+        let was = std::mem::replace(self, Self::Load);
+        *self = if !hinges.is_empty() && hinges.len() == rows.len() {
+            let mut table = if let Self::Hinges(was) = was { was } else { Hinges::default() };
+            table.renew(&hinges, homes);
+            Self::Hinges(table)
+        } else if let Some(elasticity) = elasticity.filter(|_| triangles.len() == rows.len()) {
+            let mut table = if let Self::Triangles(was) = was { was } else { Triangles::default() };
+            table.renew(&triangles, elasticity, potential.lag(), homes);
+            Self::Triangles(table)
+        } else if springs.len() == rows.len() {
+            let mut table = if let Self::Springs(was) = was { was } else { Springs::new(1.0, potential.lag()) };
+            table.renew(&springs, homes);
+            Self::Springs(table)
+        } else {
+            Self::General(General::new(potential, &rows, (each, &nodes), homes.len()))
+        };
     }
 }
 

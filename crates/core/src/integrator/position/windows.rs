@@ -1,6 +1,6 @@
 //! Elements in blocks, window by window: what springs and triangles have in common.
 //!
-//! Elements inside a window and between two are projected where their nodes are; those that [reach far](domain::windows) have the shifts of their nodes copied into a window of their own and back, one after the other.
+//! Elements inside a window and between two are projected where their nodes are; those that [reach far](domain::windows) have the shifts of their nodes copied into a window of their own and back, some at the same time.
 
 use super::domain::{self, CROWDED, Distant, Parts, WINDOW};
 use crate::math::Vec3;
@@ -13,13 +13,36 @@ pub type Window = [Shift; WINDOW];
 /// Elements of one part, each with `N` nodes.
 pub trait Blocks<const N: usize>: Clone + Default + Send {
     /// An element as it is given.
-    type Element: Copy;
+    type Element: Copy + PartialEq + Send + Sync;
 
     /// Its nodes.
     fn nodes(element: &mut Self::Element) -> &mut [u32; N];
 
+    /// The elements that it was made of, whose nodes are places in the window.
+    fn elements(&mut self) -> &mut Vec<Self::Element>;
+
+    /// Takes all elements away.
+    fn clear(&mut self);
+
     /// Adds elements of one colour, whose nodes are places in the window.
     fn add(&mut self, colour: usize, elements: impl Iterator<Item = Self::Element>);
+
+    /// Makes it of these elements, whose nodes are places in the window; it stays as it is if it was made of the same.
+    fn renew(&mut self, elements: Vec<Self::Element>) {
+        if *self.elements() == elements {
+            return;
+        }
+        self.clear();
+        let places: Vec<u32> = elements.iter().flat_map(|&element| nodes_of::<Self, N>(element)).collect();
+        domain::colour(N, &places, |colour, group| {
+            self.add(colour, group.iter().map(|&k| elements[k as usize]));
+        });
+        *self.elements() = elements;
+    }
+}
+
+fn nodes_of<B: Blocks<N>, const N: usize>(mut element: B::Element) -> [u32; N] {
+    *B::nodes(&mut element)
 }
 
 /// Elements in a block: one of the widest vectors.
@@ -37,7 +60,7 @@ pub fn runs(blocks: usize, colour: usize, most: usize) -> impl Iterator<Item = u
 /// Elements of one colour, each on `N` nodes. Lanes that have none are elements without extent at the first node.
 pub trait Block<const N: usize>: Clone + Send {
     /// An element as it is given.
-    type Element: Copy;
+    type Element: Copy + PartialEq + Send + Sync;
     /// Without elements.
     const EMPTY: Self;
     /// Blocks of one colour that are projected together at most.
@@ -58,7 +81,8 @@ pub trait Block<const N: usize>: Clone + Send {
 
 /// Blocks of one part.
 #[derive(Clone)]
-pub struct Filled<B> {
+pub struct Filled<B, E> {
+    elements: Vec<E>,
     pub blocks: Vec<B>,
     /// How many elements each has.
     pub counts: Vec<usize>,
@@ -68,14 +92,25 @@ pub struct Filled<B> {
     pub runs: Vec<u32>,
 }
 
-impl<B> Default for Filled<B> {
+impl<B, E> Default for Filled<B, E> {
     fn default() -> Self {
-        Self { blocks: Vec::new(), counts: Vec::new(), lambda: Vec::new(), runs: Vec::new() }
+        Self { elements: Vec::new(), blocks: Vec::new(), counts: Vec::new(), lambda: Vec::new(), runs: Vec::new() }
     }
 }
 
-impl<B: Block<N>, const N: usize> Blocks<N> for Filled<B> {
+impl<B: Block<N>, const N: usize> Blocks<N> for Filled<B, B::Element> {
     type Element = B::Element;
+
+    fn elements(&mut self) -> &mut Vec<B::Element> {
+        &mut self.elements
+    }
+
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.counts.clear();
+        self.lambda.clear();
+        self.runs.clear();
+    }
 
     fn nodes(element: &mut B::Element) -> &mut [u32; N] {
         B::nodes(element)
@@ -103,7 +138,7 @@ impl<B: Block<N>, const N: usize> Blocks<N> for Filled<B> {
     }
 }
 
-impl<B> Filled<B> {
+impl<B, E> Filled<B, E> {
     /// Takes what stays the same in a step.
     pub fn begin<const N: usize>(&mut self, nodes: Nodes<'_>, start: &[Vec3], inverse_mass: &[f64])
     where
@@ -142,11 +177,20 @@ impl Nodes<'_> {
     }
 }
 
-/// Elements between some nodes anywhere.
-#[derive(Clone, Default)]
+/// Elements between some nodes anywhere, with room for where these are and were.
+#[derive(Clone)]
 pub struct Far<B> {
     pub nodes: Vec<u32>,
     pub blocks: B,
+    here: Box<Window>,
+    was: Box<Window>,
+}
+
+impl<B: Default> Default for Far<B> {
+    fn default() -> Self {
+        let room = || Box::new([[0.0; 4]; WINDOW]);
+        Self { nodes: Vec::new(), blocks: B::default(), here: room(), was: room() }
+    }
 }
 
 /// All elements.
@@ -154,7 +198,8 @@ pub struct Far<B> {
 pub struct Windows<B> {
     pub inside: Vec<B>,
     pub between: Vec<B>,
-    pub far: Vec<Far<B>>,
+    /// Those of one round share no node.
+    pub far: Vec<Vec<Far<B>>>,
 }
 
 /// An element with places instead of nodes.
@@ -165,34 +210,35 @@ fn placed<B: Blocks<N>, const N: usize>(mut element: B::Element, place: impl Fn(
 }
 
 impl<B> Windows<B> {
-    /// Divides and colours elements, in their order.
-    pub fn new<const N: usize>(elements: &[B::Element], node_count: usize) -> Self
+    /// Divides and colours elements, in their order; what has not changed since stays as it is. `homes` has the node from the start that each node came from.
+    pub fn renew<const N: usize>(&mut self, elements: &[B::Element], homes: &[u32])
     where
         B: Blocks<N>,
     {
-        let nodes_of = |element: &B::Element| *B::nodes(&mut element.clone());
-        let rows: Vec<u32> = elements.iter().flat_map(nodes_of).collect();
-        let mut distant = Vec::new();
-        let add = |blocks: &mut B, first: Option<usize>, colour, group: &[u32]| match first {
-            Some(first) => {
-                let here = |&row: &u32| placed::<B, N>(elements[row as usize], |_, n| n - first as u32);
-                blocks.add(colour, group.iter().map(here));
-            }
-            None => distant.extend_from_slice(group),
-        };
-        let Parts { inside, between, .. } = domain::divide(node_count, N, &rows, add);
-        distant.sort_unstable();
-        let distant: Vec<B::Element> = distant.into_iter().map(|row| elements[row as usize]).collect();
-        let part = |Distant { rows, nodes, places }: Distant| {
-            let some = &distant[rows];
-            let add = |blocks: &mut B, _, colour, group: &[u32]| {
-                let there = |&row: &u32| placed::<B, N>(some[row as usize], |k, _| places[N * row as usize + k]);
-                blocks.add(colour, group.iter().map(there));
-            };
-            Far { nodes, blocks: domain::divide(WINDOW, N, &places, add).inside.pop().unwrap_or_default() }
-        };
-        let far = domain::windows(distant.iter().map(nodes_of), node_count).into_iter().map(part).collect();
-        Self { inside, between, far }
+        let nodes: Vec<[u32; N]> = elements.iter().map(|&element| nodes_of::<B, N>(element)).collect();
+        let Parts { inside, between, far } = domain::divide(homes.len(), nodes.iter().map(|nodes| &nodes[..]));
+        for (shift, rows, parts) in [(0, inside, &mut self.inside), (WINDOW / 2, between, &mut self.between)] {
+            parts.resize_with(rows.len(), B::default);
+            parallel::for_each_chunk(parts, 1, |window, part| {
+                let first = (shift + window * WINDOW) as u32;
+                let here = |&row: &u32| placed::<B, N>(elements[row as usize], |_, n| n - first);
+                part[0].renew(rows[window].iter().map(here).collect());
+            });
+        }
+        let ends: Vec<[u32; N]> = far.iter().map(|&row| nodes[row as usize]).collect();
+        let rounds = domain::windows(&ends, homes);
+        self.far.resize_with(rounds.len(), Vec::new);
+        for (parts, round) in self.far.iter_mut().zip(rounds) {
+            parts.resize_with(round.len(), Far::default);
+            parallel::for_each_chunk(parts, 1, |k, part| {
+                let Distant { rows, nodes, places } = &round[k];
+                let there = |(&row, places): (&u32, &[u32])| {
+                    placed::<B, N>(elements[far[row as usize] as usize], |k, _| places[k])
+                };
+                part[0].nodes.clone_from(nodes);
+                part[0].blocks.renew(rows.iter().zip(places.chunks_exact(N)).map(there).collect());
+            });
+        }
     }
 
     /// Calls `work` for every part with the nodes of its window.
@@ -203,7 +249,7 @@ impl<B> Windows<B> {
         for (first, parts) in [(0, &mut self.inside), (WINDOW / 2, &mut self.between)] {
             parallel::for_each_chunk(parts, 1, |window, part| work(&mut part[0], Nodes::From(first + window * WINDOW)));
         }
-        self.far.iter_mut().for_each(|far| work(&mut far.blocks, Nodes::These(&far.nodes)));
+        self.far.iter_mut().flatten().for_each(|far| work(&mut far.blocks, Nodes::These(&far.nodes)));
     }
 
     /// Calls `work` for every part with where the nodes of its window are and were; tables are of [whole windows](domain::padded).
@@ -219,16 +265,17 @@ impl<B> Windows<B> {
         };
         windows(shift, before, &mut self.inside);
         windows(&mut shift[WINDOW / 2..], &before[WINDOW / 2..], &mut self.between);
-        if self.far.is_empty() {
-            return;
-        }
-        let (mut here, mut was) = ([[0.0; 4]; WINDOW], [[0.0; 4]; WINDOW]);
-        for Far { nodes, blocks } in &mut self.far {
-            for (k, &n) in nodes.iter().enumerate() {
-                (here[k], was[k]) = (shift[n as usize], before[n as usize]);
+        for round in &mut self.far {
+            parallel::for_each_chunk(round, 1, |_, part| {
+                let Far { nodes, blocks, here, was } = &mut part[0];
+                for (k, &n) in nodes.iter().enumerate() {
+                    (here[k], was[k]) = (shift[n as usize], before[n as usize]);
+                }
+                work(blocks, here, was);
+            });
+            for Far { nodes, here, .. } in round {
+                nodes.iter().zip(&here[..]).for_each(|(&n, here)| shift[n as usize] = *here);
             }
-            work(blocks, &mut here, &was);
-            nodes.iter().zip(&here).for_each(|(&n, here)| shift[n as usize] = *here);
         }
     }
 }
