@@ -481,7 +481,7 @@ impl Simulation {
         if !self.log.is_empty() {
             self.follow(0.0, watch);
         }
-        if let Some(tearing) = &self.tearing {
+        if let Some(tearing) = &mut self.tearing {
             tearing.refine_tips(&mut self.cloth, &mut self.log);
             if !self.log.is_empty() {
                 self.follow(0.0, watch);

@@ -42,8 +42,8 @@ impl<'a> Smooth<'a> {
     pub fn at(&mut self, n: NodeId) -> (Sym2, Sym2) {
         let View { cloth, fields, .. } = self.view;
         *self.known.entry(n).or_insert_with(|| {
-            let stress = mean_over_fan(cloth, n, |face| fields.face_stress[face]);
-            (stress, mean_over_fan(cloth, n, |face| metric(cloth, face)))
+            let [stress, square] = mean_over_fan(cloth, n, |face| [fields.face_stress[face], metric(cloth, face)]);
+            (stress, square)
         })
     }
 
@@ -69,15 +69,15 @@ impl<'a> Smooth<'a> {
     }
 }
 
-/// The mean of something over the faces of a node, by their area.
-pub(super) fn mean_over_fan(cloth: &Cloth, n: NodeId, of: impl Fn(FaceId) -> Sym2) -> Sym2 {
-    let (mut sum, mut area) = (Sym2::default(), 0.0);
-    for c in cloth.mesh.fan(n) {
-        let share = cloth.mesh.face_area(c.face()).abs();
-        sum = sum + scaled(of(c.face()), share);
+/// The means of some tensors over the faces of a node, by their area.
+pub(super) fn mean_over_fan<const K: usize>(cloth: &Cloth, n: NodeId, of: impl Fn(FaceId) -> [Sym2; K]) -> [Sym2; K] {
+    let (mut sum, mut area) = ([Sym2::default(); K], 0.0);
+    for face in cloth.mesh.fan(n).map(|c| c.face()) {
+        let share = cloth.mesh.face_area(face).abs();
+        sum.iter_mut().zip(of(face)).for_each(|(sum, of)| *sum = *sum + scaled(of, share));
         area += share;
     }
-    scaled(sum, 1.0 / area)
+    sum.map(|sum| scaled(sum, 1.0 / area))
 }
 
 fn scaled(t: Sym2, by: f64) -> Sym2 {

@@ -52,7 +52,7 @@ use crate::math::{Sym2, Vec2, Vec3, atan2, inverse_or_zero, sin_cos};
 use crate::parallel;
 use crate::potential::{Bond, Forces};
 use crate::tear::{Part, Request, heading};
-use ripstop_mesh::{Column, CornerId, FaceId, Mesh, NodeId};
+use ripstop_mesh::{CornerId, FaceId, Id, Mesh, NodeId};
 use std::collections::{HashMap, HashSet};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 use std::hash::BuildHasherDefault;
@@ -80,12 +80,16 @@ pub struct Toughness {
 type Ring = Vec<(FaceId, Vec2, f64)>;
 
 /// What is known of a tip.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     /// Where it was [m].
     place: Vec3,
-    /// ω by energy without Z, ω by load, and the direction.
-    alone: ([f64; 2], Vec2),
+    /// ω by energy and by load.
+    ratios: [f64; 2],
+    /// Direction in which it goes on.
+    d: Vec2,
+    /// Nodes of the bonds behind it.
+    bonded: Vec<NodeId>,
 }
 
 /// ϱ in mean edges.
@@ -157,16 +161,7 @@ impl Toughness {
     }
 
     /// ω of a tip by energy and by load, and the direction in which it goes on.
-    fn tip(&self, view: View<'_>, n: NodeId) -> Option<([f64; 2], Vec2)> {
-        self.tip_alone(view, n).map(|alone| self.with_zone(view, n, alone))
-    }
-
-    fn with_zone(&self, view: View<'_>, n: NodeId, ([ratio, load], d): ([f64; 2], Vec2)) -> ([f64; 2], Vec2) {
-        ([ratio + self.zone(view.cloth, n, self.price(view, n, d)), load], d)
-    }
-
-    /// The same without what its bonds take, Z.
-    fn tip_alone(&self, view: View<'_>, n: NodeId) -> Option<([f64; 2], Vec2)> {
+    fn tip(&self, view: View<'_>, n: NodeId) -> Option<Known> {
         let heading = heading(&view.cloth.mesh, n)?;
         let release = self.release(view, n);
         let mut best: Option<(f64, Vec2)> = None;
@@ -178,7 +173,8 @@ impl Toughness {
             }
         }
         let (ratio, d) = best?;
-        Some(([ratio, self.by_load(view, n, d)], d))
+        let (zone, bonded) = self.zone(view.cloth, n, self.price(view, n, d));
+        Some(Known { place: view.cloth.x[n], ratios: [ratio + zone, self.by_load(view, n, d)], d, bonded })
     }
 
     /// Looks at the tips around which something has changed since the last round, or at all of them.
@@ -190,22 +186,21 @@ impl Toughness {
         let unseen: Vec<NodeId> = new.iter().copied().filter(|n| !self.rings.contains_key(n)).collect();
         let rings = parallel::map(&unseen, 1, |tips| tips.iter().map(|&n| (n, self.ring(view.cloth, n))).next());
         self.rings.extend(rings.into_iter().flatten());
-        let found = parallel::map(&new, 1, |tips| tips.first().and_then(|&n| self.tip_alone(view, n)));
-        let known = |(n, alone): (NodeId, Option<_>)| Some((n, Known { place: place(n), alone: alone? }));
-        self.known.extend(new.into_iter().zip(found).filter_map(known));
+        let found = parallel::map(&new, 1, |tips| tips.first().and_then(|&n| Some((n, self.tip(view, n)?))));
+        self.known.extend(found.into_iter().flatten());
     }
 
     /// ω of a tip that goes on in this round, and its direction; of one that was [looked at](Self::look_at).
     fn goes_on(&self, view: View<'_>, n: NodeId) -> Option<(f64, Vec2)> {
-        let ([energy, load], d) = self.with_zone(view, n, self.known.get(&n)?.alone);
+        let &Known { ratios: [energy, load], d, .. } = self.known.get(&n)?;
         // As long as the bond behind it only takes up its load, the energy that the last edge cost is still to come.
         let paid = if holds_fast(view.cloth, n) { view.round.max(1) } else { view.round };
         (energy > f64::from(paid + 1) || load > 1.0).then(|| (energy.max(load), d))
     }
 
-    /// Z of a tip that would pay `price` [N] to go on.
-    fn zone(&self, cloth: &Cloth, n: NodeId, price: f64) -> f64 {
-        let held = zone_of(cloth, n);
+    /// Z of a tip that would pay `price` [N] to go on, and the nodes of the bonds behind it.
+    fn zone(&self, cloth: &Cloth, n: NodeId, price: f64) -> (f64, Vec<NodeId>) {
+        let (held, bonded) = zone_of(cloth, n);
         let (at, radius) = (cloth.mesh.node_uv(n), self.radius(cloth, n));
         let mut sum = 0.0;
         for (k, here) in held.iter().enumerate().skip(1) {
@@ -213,7 +208,7 @@ impl Toughness {
             let slope = (after.apart - before.apart) * inverse_or_zero(after.way - before.way);
             sum += here.pull.dot(slope) * (1.0 / here.cost - within(here.uv.distance(at), radius) / price);
         }
-        sum
+        (sum, bonded)
     }
 
     /// ϱ of a tip [m].
@@ -349,17 +344,28 @@ impl Toughness {
         let longest = 1.0 + view.fields.largest_edge_strain.max(0.0);
         let enough = least * self.strengths.least() * view.resistance.least() / longest;
         let mesh = &view.cloth.mesh;
-        let mut beside = Column::filled(mesh.node_count(), false);
-        for f in mesh.faces().filter(|&f| view.fields.face_stress[f].largest().0 >= enough) {
-            mesh.face_nodes(f).into_iter().for_each(|n| beside[n] = true);
-        }
-        // Single faces tremble, and hardly any edge is as long as the longest; a node has the mean of its faces, and their edges.
-        let mean = |n: NodeId| mean_over_fan(view.cloth, n, |face| view.fields.face_stress[face]).largest().0;
-        let strain = |c: CornerId| view.fields.edge_strain[mesh.edge(c)];
-        let edges = |n: NodeId| mesh.fan(n).flat_map(|c| [c, c.next(), c.prev()]);
-        let longest_at = |n: NodeId| 1.0 + edges(n).map(strain).fold(0.0, f64::max);
-        let loaded = |n: NodeId| NEARLY * mean(n) * longest_at(n) >= enough * longest;
-        mesh.nodes().filter(|&n| beside[n] && loaded(n)).collect()
+        // The sum is no less than the largest.
+        let hot = |s: Sym2| s.xx.max(s.yy) + s.xy.abs() >= enough && s.largest().0 >= enough;
+        let count = view.fields.face_stress.len();
+        let mut found = vec![Vec::new(); count.div_ceil(parallel::CHUNK)];
+        parallel::for_each_chunk(&mut found, 1, |chunk, found| {
+            let faces = (chunk * parallel::CHUNK..count.min((chunk + 1) * parallel::CHUNK)).map(FaceId::new);
+            let hot = faces.filter(|&f| hot(view.fields.face_stress[f]) && !mesh.is_retired_face(f));
+            found[0].extend(hot.flat_map(|f| mesh.face_nodes(f)));
+        });
+        let mut beside = found.concat();
+        beside.sort_unstable();
+        beside.dedup();
+        beside
+    }
+
+    /// True if such a node may be loaded so itself. Single faces tremble, and hardly any edge is as long as the longest; a node has the mean of its faces, and their edges.
+    fn loaded(&self, view: View<'_>, n: NodeId, least: f64) -> bool {
+        let mesh = &view.cloth.mesh;
+        let [mean] = mean_over_fan(view.cloth, n, |face| [view.fields.face_stress[face]]);
+        let edges = mesh.fan(n).flat_map(|c| [c, c.next(), c.prev()]).map(|c| mesh.edge(c));
+        let longest = 1.0 + edges.map(|e| view.fields.edge_strain[e]).fold(0.0, f64::max);
+        NEARLY * mean.largest().0 * longest >= least * self.strengths.least() * view.resistance.least()
     }
 }
 
@@ -435,13 +441,14 @@ struct Held {
     cost: f64,
 }
 
-/// What holds the lips behind a tip, from the tip on, which is the first, to where they are widest apart.
-fn zone_of(cloth: &Cloth, n: NodeId) -> Vec<Held> {
+/// What holds the lips behind a tip, from the tip on, which is the first, to where they are widest apart; and the nodes of all bonds of these lips.
+fn zone_of(cloth: &Cloth, n: NodeId) -> (Vec<Held>, Vec<NodeId>) {
     let mesh = &cloth.mesh;
     let tip = mesh.node_uv(n);
     let mut held = vec![Held { way: 0.0, uv: tip, apart: Vec3::ZERO, pull: Vec3::ZERO, cost: 1.0 }];
+    let mut bonded = Vec::new();
     if cloth.bonds.is_empty() {
-        return held;
+        return (held, bonded);
     }
     // A bond is known by the node that was split off, which may be on either lip.
     for (before, sign) in [(false, 1.0), (true, -1.0)] {
@@ -450,6 +457,7 @@ fn zone_of(cloth: &Cloth, n: NodeId) -> Vec<Held> {
             way += mesh.node_uv(next).distance(uv);
             (at, uv) = (next, mesh.node_uv(next));
             let Some(bond) = cloth.bonds.of(at) else { continue };
+            bonded.extend([bond.node, bond.from]);
             let apart = (cloth.x[bond.from] - cloth.x[bond.node]) * sign;
             held.push(Held { way, uv, apart, pull: apart * bond.stiffness(apart.length()), cost: bond.cost });
         }
@@ -458,7 +466,7 @@ fn zone_of(cloth: &Cloth, n: NodeId) -> Vec<Held> {
     // Beyond that it is the zone of the tip at the other end.
     let widest = (0..held.len()).max_by(|&a, &b| held[a].apart.length().total_cmp(&held[b].apart.length()));
     held.truncate(1 + widest.unwrap_or(0));
-    held
+    (held, bonded)
 }
 
 /// The node after one on a torn border, or the one before it, unless it is a tip.
@@ -533,7 +541,10 @@ impl Criterion for Toughness {
         let (living, tried): (Vec<_>, _) = (living.iter().filter_map(heading).collect(), self.tried());
         let starts = parallel::map(&self.hot(view, least), STARTS, |nodes| {
             let mut smooth = Smooth::new(view);
-            let may = |n: NodeId| !cloth.weak[n] && view.can_part(n) && !self.in_shadow(cloth, &living, n);
+            let may = |n: NodeId| {
+                let whole = !cloth.weak[n] && view.can_part(n);
+                whole && self.loaded(view, n, least) && !self.in_shadow(cloth, &living, n)
+            };
             let start = |&n: &NodeId| {
                 let (ratio, d) = self.start(view, &mut smooth, &tried, n, least).filter(|(ratio, _)| *ratio > least)?;
                 Some(Part { node: n, pull: d.perp(), ratio })
@@ -559,14 +570,15 @@ impl Criterion for Toughness {
         let reach = 2.0 * (RADIUS * self.edge).max(self.length) + 2.0 * self.edge;
         let places: Vec<Vec2> = touched.nodes.iter().map(|&n| cloth.mesh.node_uv(n)).collect();
         let near = |n: NodeId| places.iter().any(|place| place.distance(cloth.mesh.node_uv(n)) < reach);
-        self.known.retain(|&n, _| !near(n));
+        let edited = |n: &NodeId| touched.nodes.binary_search(n).is_ok();
+        self.known.retain(|&n, known| !near(n) && !known.bonded.iter().any(edited));
         self.rings.retain(|&n, _| cloth.weak[n] && !near(n));
     }
 
     fn ratio(&self, view: View<'_>, request: &Request) -> f64 {
         let Request::Part(part) = request else { return 0.0 };
         if view.cloth.weak[part.node] {
-            self.tip(view, part.node).map_or(0.0, |(ratios, _)| ratios[0].max(ratios[1]))
+            self.tip(view, part.node).map_or(0.0, |known| known.ratios[0].max(known.ratios[1]))
         } else {
             self.start(view, &mut Smooth::new(view), &self.tried(), part.node, 1.0).map_or(0.0, |(ratio, _)| ratio)
         }
@@ -661,7 +673,7 @@ mod tests {
             let tip = cloth.tips.iter().next().unwrap().node;
             let seen = [0.0025, 0.005, 0.0075].map(|edge| {
                 let criterion = Toughness::of(&fabric, &cloth).unwrap().finer(edge);
-                let (ratios, d) = criterion.tip(view, tip).unwrap();
+                let Known { ratios, d, .. } = criterion.tip(view, tip).unwrap();
                 assert!(d.distance(Vec2::X) < 1e-9, "{d}");
                 (ratios[0], criterion.release(view, tip).dot(d) / 0.1)
             });

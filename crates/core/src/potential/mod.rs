@@ -32,7 +32,7 @@ pub use gravity::Gravity;
 pub use measured::{Measured, MeasuredLaw, ROWS};
 pub use measured_bend::{Bending, MeasuredBend};
 pub use membrane::{Elasticity, Law, Membrane};
-pub use project::{Batch, Constraint, Hinge, Place, Shift, Spring, Triangle, narrow, widen};
+pub use project::{Batch, Constraint, Hinge, Place, Plain, Shift, Spring, Triangle, narrow, widen};
 pub use set::{Element, ElementSet, Row, Tangent};
 pub use shear::Shear;
 pub use stretch::Stretch;
@@ -101,18 +101,8 @@ pub trait Potential: Send + Sync {
     /// Calls `visit` with the number and the nodes of every row.
     fn visit_rows(&self, _visit: &mut dyn FnMut(u32, &[usize])) {}
 
-    /// The row as a plain spring, if that is all it is: position-based integrators then project it themselves.
-    fn spring(&self, _row: u32) -> Option<Spring> {
-        None
-    }
-
-    /// The row as a triangle of a membrane whose matrix C is constant, with that matrix, if that is all it is: likewise.
-    fn triangle(&self, _row: u32) -> Option<(Triangle, Elasticity)> {
-        None
-    }
-
-    /// The row as a hinge whose moment is in proportion to its angle, if that is all it is: likewise.
-    fn hinge(&self, _row: u32) -> Option<Hinge> {
+    /// All rows as what position-based integrators project themselves, if that is all they are.
+    fn plain(&self) -> Option<Plain> {
         None
     }
 

@@ -16,6 +16,7 @@
 //!
 //! Source: Macklin, Müller, Chentanez 2016 (XPBD), eqs. 18 and 26.
 
+use super::Elasticity;
 use crate::lanes::{LANES, Lanes};
 use crate::math::Vec3;
 
@@ -65,6 +66,17 @@ pub struct Hinge {
     pub stiffness: f64,
     /// The smaller of its two heights at rest, squared [m²].
     pub low_squared: f64,
+}
+
+/// Rows that are all of one such kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plain {
+    /// Springs.
+    Springs(Vec<Spring>),
+    /// Triangles, and C of all of them.
+    Triangles(Vec<Triangle>, Elasticity),
+    /// Hinges.
+    Hinges(Vec<Hinge>),
 }
 
 /// Rows of one kind of elements in the order in which they are projected, in blocks of which every row is a lane. Rows of one

@@ -1,6 +1,6 @@
 //! The loop over all elements of one kind, written once.
 
-use super::{Batch, Constraint, Elasticity, Hinge, Place, Potential, Scratch, Shift, Spring, Triangle, widen};
+use super::{Batch, Constraint, Elasticity, Hinge, Place, Plain, Potential, Scratch, Shift, Spring, Triangle, widen};
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
 use crate::lists::Lists;
@@ -287,6 +287,18 @@ fn rows<const N: usize, const R: usize>(
     blocks.iter().enumerate().flat_map(|(b, block)| {
         (0..LANES).filter_map(move |lane| block.row(lane).map(|(nodes, rest)| (b * LANES + lane, nodes, rest)))
     })
+}
+
+impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
+    /// Every row as something on `K` nodes, if all of them are.
+    fn all<const K: usize, T>(&self, mut of: impl FnMut([u32; K], &[f64; R]) -> Option<T>) -> Option<Vec<T>> {
+        let mut all = Vec::with_capacity(self.blocks.len() * LANES);
+        for (_, nodes, rest) in rows(&self.blocks) {
+            let nodes = <&[usize; K]>::try_from(&nodes[..]).ok()?;
+            all.push(of(nodes.map(|n| n as u32), &rest)?);
+        }
+        Some(all)
+    }
 }
 
 /// The forces of some blocks.
@@ -680,24 +692,28 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         rows(&self.blocks).for_each(|(row, nodes, _)| visit(row as u32, &nodes));
     }
 
-    fn spring(&self, row: u32) -> Option<Spring> {
-        let (nodes, rest) = self.blocks[row as usize / LANES].row(row as usize % LANES)?;
-        let (&[a, b], [rest, stiffness]) = (<&[usize; 2]>::try_from(&nodes[..]).ok()?, self.element.spring(&rest)?);
-        Some(Spring { nodes: [a as u32, b as u32], rest, stiffness })
-    }
-
-    fn triangle(&self, row: u32) -> Option<(Triangle, Elasticity)> {
-        let (nodes, rest) = self.blocks[row as usize / LANES].row(row as usize % LANES)?;
-        let (&[a, b, c], (weights, area, metric, elasticity)) =
-            (<&[usize; 3]>::try_from(&nodes[..]).ok()?, self.element.triangle(&rest)?);
-        Some((Triangle { nodes: [a as u32, b as u32, c as u32], weights, area, metric }, elasticity))
-    }
-
-    fn hinge(&self, row: u32) -> Option<Hinge> {
-        let (nodes, rest) = self.blocks[row as usize / LANES].row(row as usize % LANES)?;
-        let (&[a, b, c, d], [stiffness, low_squared]) =
-            (<&[usize; 4]>::try_from(&nodes[..]).ok()?, self.element.hinge(&rest)?);
-        Some(Hinge { nodes: [a as u32, b as u32, c as u32, d as u32], stiffness, low_squared })
+    fn plain(&self) -> Option<Plain> {
+        let spring = |nodes, rest: &_| {
+            let [rest, stiffness] = self.element.spring(rest)?;
+            Some(Spring { nodes, rest, stiffness })
+        };
+        if let Some(springs) = self.all(spring) {
+            return Some(Plain::Springs(springs));
+        }
+        let mut c = None;
+        let triangle = |nodes, rest: &_| {
+            let (weights, area, metric, elasticity) = self.element.triangle(rest)?;
+            c = Some(elasticity);
+            Some(Triangle { nodes, weights, area, metric })
+        };
+        if let Some(triangles) = self.all(triangle) {
+            return c.map(|c| Plain::Triangles(triangles, c));
+        }
+        let hinge = |nodes, rest: &_| {
+            let [stiffness, low_squared] = self.element.hinge(rest)?;
+            Some(Hinge { nodes, stiffness, low_squared })
+        };
+        self.all(hinge).map(Plain::Hinges)
     }
 
     fn lag(&self) -> f64 {

@@ -3,6 +3,7 @@
 mod coarsen;
 mod coherence;
 pub(crate) mod event;
+mod fields;
 mod noise;
 mod refine;
 mod resistance;
@@ -11,6 +12,7 @@ mod tip;
 
 pub use coherence::Coherence;
 pub use event::{Cause, Event, SeamReason};
+pub use fields::Fields;
 pub use noise::Noise;
 pub use refine::Refine;
 pub use resistance::{Hem, Resistance, StrengthMap};
@@ -20,13 +22,12 @@ pub use tip::{Tip, Tips};
 
 use crate::cloth::{Cloth, Touched};
 use crate::criterion::{Criterion, View, pull_at};
-use crate::math::{Sym2, Vec2};
+use crate::math::Vec2;
 use crate::opening::{Opening, cut_around, open_path};
-use crate::parallel;
 use crate::potential::{Bond, Forces};
 use coarsen::Coarse;
 use coherence::Budget;
-use ripstop_mesh::{Change, ChangeLog, Column, EdgeId, FaceId, Id, NodeId};
+use ripstop_mesh::{Change, ChangeLog, EdgeId, Id, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -107,60 +108,6 @@ const LEAST_PULL: f64 = 0.3;
 /// more of them share the load, which saws less. Found by trying on trousers; what real cloth has there wasn't measured.
 const WIDTH: f64 = 0.03;
 
-/// Quantities that criteria look at, measured from the state.
-#[derive(Clone, Debug, Default)]
-pub struct Fields {
-    /// Total strain of every edge.
-    pub edge_strain: Column<EdgeId, f64>,
-    /// Largest of all edges.
-    pub largest_edge_strain: f64,
-    /// Stress of every face [N/m] (second Piola-Kirchhoff, elastic); no rows unless the criterion
-    /// [wants](Criterion::wants_stress) it.
-    pub face_stress: Column<FaceId, Sym2>,
-    /// Ends of every edge and one over its woven length [1/m], side by side for speed.
-    spans: Column<EdgeId, (NodeId, NodeId, f64)>,
-}
-
-impl Fields {
-    /// All fields of a cloth, stress included.
-    pub fn of(cloth: &Cloth, forces: &Forces) -> Self {
-        let mut fields = Self::default();
-        fields.follow(cloth, &Touched::default());
-        fields.measure(cloth, forces, true);
-        fields
-    }
-
-    /// Follows edits of the cloth.
-    fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
-        let span = |e: EdgeId| {
-            let [a, b] = cloth.mesh.edge_nodes(e);
-            // What is retired isn't strained.
-            (a, b, if cloth.mesh.is_retired_edge(e) { 0.0 } else { 1.0 / cloth.woven[e] })
-        };
-        let known = self.spans.len();
-        for &e in touched.edges.iter().filter(|e| e.index() < known) {
-            self.spans[e] = span(e);
-        }
-        self.spans.extend_to(cloth.mesh.edge_count(), span);
-        self.edge_strain.grow(self.spans.len(), 0.0);
-    }
-
-    /// Measures `cloth`, and its stress if that is wanted.
-    fn measure(&mut self, cloth: &Cloth, forces: &Forces, stress: bool) {
-        if stress {
-            self.face_stress.grow(cloth.mesh.face_count(), Sym2::default());
-            self.face_stress.fill(Sym2::default());
-            forces.potentials.iter().for_each(|potential| potential.add_stress(&cloth.x, &mut self.face_stress));
-        }
-        let (spans, x) = (&self.spans, &cloth.x);
-        parallel::for_each(&mut self.edge_strain, |i, strain| {
-            let (a, b, inverse) = spans[EdgeId::new(i)];
-            *strain = x[a].distance(x[b]) * inverse - 1.0;
-        });
-        self.largest_edge_strain = self.edge_strain.iter().copied().fold(f64::MIN, f64::max);
-    }
-}
-
 /// A tear or cut made by hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandTear {
@@ -186,6 +133,8 @@ pub struct Tearing {
     pub refine: Option<Refine>,
     /// What cloth that is to be coarse again was.
     coarse: Option<Coarse>,
+    /// Tips around which it is fine, as long as nothing there is edited, in order.
+    fine: Vec<NodeId>,
     pub(crate) fields: Fields,
     pub(crate) requests: Vec<Request>,
     budget: Budget,
@@ -211,6 +160,7 @@ impl Tearing {
             coherence: Coherence::default(),
             refine: None,
             coarse: None,
+            fine: Vec::new(),
             fields: Fields::default(),
             requests: Vec::new(),
             budget: Budget::default(),
@@ -246,13 +196,19 @@ impl Tearing {
         self.fields.follow(cloth, touched);
         self.resistance.follow(cloth, touched);
         self.criterion.follow(cloth, touched);
+        if let Some(refine) = self.refine {
+            refine.retain_unedited(&cloth.mesh, &touched.nodes, &mut self.fine);
+        }
     }
 
     /// Makes the cloth fine around tips.
-    pub(crate) fn refine_tips(&self, cloth: &mut Cloth, log: &mut ChangeLog) {
+    pub(crate) fn refine_tips(&mut self, cloth: &mut Cloth, log: &mut ChangeLog) {
         if let Some(refine) = self.refine {
-            let tips: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).collect();
-            refine.around(&mut cloth.mesh, &tips, log);
+            let mut tips: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).collect();
+            let new: Vec<NodeId> = tips.iter().copied().filter(|n| self.fine.binary_search(n).is_err()).collect();
+            refine.around(&mut cloth.mesh, &new, log);
+            tips.sort_unstable();
+            self.fine = tips;
         }
     }
 
@@ -290,7 +246,7 @@ impl Tearing {
 
     /// Measures the fields at `time` [s] and collects the requests that may be met, most urgent first.
     pub(crate) fn measure(&mut self, cloth: &Cloth, forces: &Forces, time: f64) {
-        self.fields.measure(cloth, forces, self.criterion.wants_stress());
+        self.fields.measure(cloth, forces, self.criterion.wants_stress(), self.round > 0);
         self.requests.clear();
         if !self.budget.is_left(&self.coherence) {
             return;
@@ -323,7 +279,7 @@ impl Tearing {
     /// For every request the share of the step, from the state `cloth` in which it began, at which its ratio passes one;
     /// keeps only the earliest request and returns its share.
     pub(crate) fn keep_earliest(&mut self, cloth: &Cloth, forces: &Forces) -> f64 {
-        self.fields.measure(cloth, forces, self.criterion.wants_stress());
+        self.fields.measure(cloth, forces, self.criterion.wants_stress(), false);
         let view =
             View { cloth, fields: &self.fields, resistance: &self.resistance, forces, round: 0, opens: &|_| true };
         let share = |request: &Request| {

@@ -12,7 +12,7 @@
 //! | h | `edge` | m | edges are to be no longer than 1.5 h in the material |
 
 use crate::criterion::faces_within;
-use ripstop_mesh::{ChangeLog, EdgeId, FaceId, Mesh, NodeId};
+use ripstop_mesh::{ChangeLog, EdgeId, FaceId, Mesh, NodeId, Vec2};
 
 /// How fine cloth is to be where it tears.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +49,17 @@ impl Refine {
             }
         }
         log.len() > before
+    }
+
+    /// Keeps those of some nodes around which none of the `edited` ones is: what was fine there still is.
+    pub(crate) fn retain_unedited(&self, mesh: &Mesh, edited: &[NodeId], nodes: &mut Vec<NodeId>) {
+        let places: Vec<Vec2> =
+            edited.iter().filter(|&&n| !mesh.is_retired_node(n)).map(|&n| mesh.node_uv(n)).collect();
+        // A face within reach has its other corners an edge farther, at most.
+        let reach = (NEAR + 2.0 * LONGEST) * self.edge;
+        nodes.retain(|&n| {
+            !mesh.is_retired_node(n) && places.iter().all(|place| place.distance(mesh.node_uv(n)) > reach)
+        });
     }
 
     /// Triangles with too long an edge within so many h of a node.
@@ -97,7 +108,7 @@ fn halve(mesh: &mut Mesh, face: FaceId, log: &mut ChangeLog) {
 mod tests {
     use super::*;
     use crate::cloth::{Cloth, Placement};
-    use crate::math::{Vec2, Vec3};
+    use crate::math::Vec3;
     use crate::opening::nearest_node;
     use ripstop_mesh::generate;
 

@@ -27,7 +27,7 @@ use crate::cloth::Cloth;
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
 use crate::parallel;
-use crate::potential::{Batch, Forces, Place, Potential, Shift, narrow, widen};
+use crate::potential::{Batch, Forces, Place, Plain, Potential, Shift, narrow, widen};
 use domain::{Parts, WINDOW};
 use hinges::Hinges;
 use ripstop_mesh::Id;
@@ -40,7 +40,7 @@ const CONTACT_STEP: f64 = 1.0 / 240.0;
 
 /// Highest angular frequency of what is projected once for several substeps, over one by their time. With four times that legs of trousers, whose bending is projected once in a step then, are thrown about and tear at once; with
 /// twice that loads are as with every substep.
-const RESOLVED: f64 = 1.0;
+const RESOLVED: f64 = 1.5;
 
 /// Positions and velocities during a step, in single precision. A shift of 5 cm is exact to 4 nm, so a velocity found from a
 /// substep of 1 ms is to 4 µm/s.
@@ -156,8 +156,14 @@ struct General {
 }
 
 impl General {
-    /// The `rows` of a potential, of which `nodes` has `each` one after the other.
-    fn new(potential: &dyn Potential, rows: &[u32], (each, nodes): (usize, &[u32]), node_count: usize) -> Self {
+    /// All rows of a potential.
+    fn new(potential: &dyn Potential, node_count: usize) -> Self {
+        let (mut rows, mut nodes, mut each) = (Vec::new(), Vec::new(), 1);
+        potential.visit_rows(&mut |row, of| {
+            rows.push(row);
+            nodes.extend(of.iter().map(|&n| n as u32));
+            each = of.len();
+        });
         let parts = domain::divide(node_count, nodes.chunks_exact(each)).map(|first, part| {
             let of = |&k: &u32| nodes[each * k as usize..][..each].iter().map(|n| n - first as u32);
             let places: Vec<u32> = part.iter().flat_map(of).collect();
@@ -357,37 +363,24 @@ impl Table {
             *self = Self::Load;
             return;
         }
-        let (mut springs, mut triangles, mut hinges, mut elasticity) = (Vec::new(), Vec::new(), Vec::new(), None);
-        let (mut rows, mut nodes, mut each) = (Vec::new(), Vec::new(), 1);
-        potential.visit_rows(&mut |row, of| {
-            rows.push(row);
-            nodes.extend(of.iter().map(|&n| n as u32));
-            each = of.len();
-            match each {
-                2 => springs.extend(potential.spring(row)),
-                3 => triangles.extend(potential.triangle(row).map(|(triangle, of)| {
-                    elasticity = Some(of);
-                    triangle
-                })),
-                4 => hinges.extend(potential.hinge(row)),
-                _ => {}
-            }
-        });
         let was = std::mem::replace(self, Self::Load);
-        *self = if !hinges.is_empty() && hinges.len() == rows.len() {
-            let mut table = if let Self::Hinges(was) = was { was } else { Hinges::default() };
-            table.renew(&hinges, homes);
-            Self::Hinges(table)
-        } else if let Some(elasticity) = elasticity.filter(|_| triangles.len() == rows.len()) {
-            let mut table = if let Self::Triangles(was) = was { was } else { Triangles::default() };
-            table.renew(&triangles, elasticity, potential.lag(), homes);
-            Self::Triangles(table)
-        } else if springs.len() == rows.len() {
-            let mut table = if let Self::Springs(was) = was { was } else { Springs::new(1.0, potential.lag()) };
-            table.renew(&springs, homes);
-            Self::Springs(table)
-        } else {
-            Self::General(General::new(potential, &rows, (each, &nodes), homes.len()))
+        *self = match potential.plain() {
+            Some(Plain::Hinges(hinges)) => {
+                let mut table = if let Self::Hinges(was) = was { was } else { Hinges::default() };
+                table.renew(&hinges, homes);
+                Self::Hinges(table)
+            }
+            Some(Plain::Triangles(triangles, elasticity)) => {
+                let mut table = if let Self::Triangles(was) = was { was } else { Triangles::default() };
+                table.renew(&triangles, elasticity, potential.lag(), homes);
+                Self::Triangles(table)
+            }
+            Some(Plain::Springs(springs)) => {
+                let mut table = if let Self::Springs(was) = was { was } else { Springs::new(1.0, potential.lag()) };
+                table.renew(&springs, homes);
+                Self::Springs(table)
+            }
+            None => Self::General(General::new(potential, homes.len())),
         };
     }
 }

@@ -249,7 +249,12 @@ impl<B> Windows<B> {
         for (first, parts) in [(0, &mut self.inside), (WINDOW / 2, &mut self.between)] {
             parallel::for_each_chunk(parts, 1, |window, part| work(&mut part[0], Nodes::From(first + window * WINDOW)));
         }
-        self.far.iter_mut().flatten().for_each(|far| work(&mut far.blocks, Nodes::These(&far.nodes)));
+        for round in &mut self.far {
+            parallel::for_each_chunk(round, 1, |_, part| {
+                let Far { nodes, blocks, .. } = &mut part[0];
+                work(blocks, Nodes::These(nodes));
+            });
+        }
     }
 
     /// Calls `work` for every part with where the nodes of its window are and were; tables are of [whole windows](domain::padded).
