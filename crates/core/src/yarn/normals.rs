@@ -6,6 +6,9 @@
 //! n is a sum of b and −a with weights of zero or more: on four arcs of the sphere, which go around the normals that are allowed. So where n·(b × a) of two arms is small, or an arm is, what was drawn when the step began is held against what is
 //! drawn now ([`super::pass`]), without what all arms have turned together, and if arms have passed the normal is chosen, of directions all around, with which none has, and which keeps the arms furthest apart. A normal moves the yarns that are drawn along it, so pairs
 //! that have passed by that count likewise. If there is none, the crossing becomes a `knot`.
+//!
+//! What turns fast needs more. A normal is told from its opposite by the one before, and where arms have turned by much by that one turned as they have: else a crossing at the edge of the cloth that turns by more than a right angle in a step would be
+//! inside out, its yarns having slipped around the end of one of them. And what was bent, or has a normal that doesn't follow its yarns, is asked in the step after too (`bent`), and so is what turns by much: two normals that follow their yarns tell nothing of what was between them.
 
 use super::line::GROUP;
 use super::pass::has_passed;
@@ -133,7 +136,7 @@ const SHORT: f64 = 3.0;
 /// Share of T within which yarns touch: that a normal is as good as one with which they have passed, it just isn't seen.
 const TOUCHING: f64 = 1e-3;
 
-/// Cosine by which an arm turns in a step so little that its way is as good as straight.
+/// Cosine by which an arm turns in a step so little that its way is as good as straight, and a normal so little that it is no reason to ask.
 const LITTLE: f64 = 0.8;
 
 /// Directions all around: the centres of the outer cells of 5 × 5 × 5.
@@ -198,13 +201,17 @@ impl Arms {
     /// The arms of a crossing, by straight ways if they have turned little and haven't passed by these, else turned.
     pub fn followed(cloth: &Woven, c: usize, before: &[Vec3]) -> Self {
         let arms = Self::of(cloth, c, before);
-        let middle = (arms.from[0] + arms.from[1]) * 0.5;
-        let little = |[from, to]: &[Vec3; 2]| {
-            let (from, to) = (*from - middle, *to - arms.at);
-            from.dot(to) > LITTLE * (from.length_squared() * to.length_squared()).sqrt()
-        };
-        let straight = arms.ends.iter().flatten().all(little) && arms.passed(cloth.normal[c]) == 0;
+        let straight = arms.turn_little() && arms.passed(cloth.normal[c]) == 0;
         if straight { arms } else { arms.turned() }
+    }
+
+    /// True if the ways of all of them are as good as straight.
+    fn turn_little(&self) -> bool {
+        let middle = (self.from[0] + self.from[1]) * 0.5;
+        self.ends.iter().flatten().all(|[from, to]| {
+            let (from, to) = (*from - middle, *to - self.at);
+            from.dot(to) > LITTLE * (from.length_squared() * to.length_squared()).sqrt()
+        })
     }
 
     /// The same, with all that was when the step began turned as the arms have turned since. Straight ways of what turns fast go through each other; nothing does that turns together.
@@ -295,7 +302,13 @@ impl Woven {
     pub(super) fn turn_normals(&mut self) {
         let mut before = std::mem::take(&mut self.tables.normal_before);
         before.clone_from(&self.normal);
-        let mut doubtful = self.follow_yarns();
+        let mut bent = self.follow_yarns();
+        let mut doubtful: Vec<usize> =
+            self.bent.iter().map(|&c| c as usize).filter(|&c| self.kind[c].is_one()).collect();
+        doubtful.extend_from_slice(&bent);
+        doubtful.sort_unstable();
+        doubtful.dedup();
+        self.turn_along(&doubtful, &before);
         // Nearly all of them are fine, which is found out all at once.
         let mut fine = vec![false; doubtful.len()];
         parallel::for_each_chunk(&mut fine, FEW, |first, fine| {
@@ -323,6 +336,7 @@ impl Woven {
                 }
             }
             doubtful = changed.iter().flat_map(|&c| self.around(c)).filter(|&c| self.kind[c].is_one()).collect();
+            bent.extend(changed);
         }
         // Others have turned since they were asked, and around those that turned last none was asked.
         left.extend(doubtful);
@@ -333,13 +347,39 @@ impl Woven {
             through = self.turned_through();
         }
         if !left.is_empty() || !through.is_empty() {
+            let untied = self.normal.clone();
             (through, left) = self.tie_knots(through, left, &before);
+            bent.extend((0..untied.len()).filter(|&c| self.normal[c] != untied[c]));
         }
+        bent.sort_unstable();
+        bent.dedup();
+        self.bent.clear();
+        self.bent.extend(bent.into_iter().map(|c| c as u32));
         for c in left {
             self.tell_passing([c as u32, (self.kind.len() + c) as u32], self.at.get(c));
         }
         self.tables.wrong = through;
         self.tables.normal_before = before;
+    }
+
+    /// Of crossings whose arms have turned by much, the normal is on the side to which the one before has turned with them; where the yarns tell nothing it is that one.
+    fn turn_along(&mut self, crossings: &[usize], before: &[Vec3]) {
+        let mut turned = vec![None; crossings.len()];
+        parallel::for_each_chunk(&mut turned, FEW, |first, turned| {
+            for (k, turned) in turned.iter_mut().enumerate() {
+                let arms = Arms::of(self, crossings[first + k], before);
+                *turned = (!arms.turn_little()).then(|| arms.turned().normal);
+            }
+        });
+        for (&c, turned) in crossings.iter().zip(turned) {
+            let Some(turned) = turned else { continue };
+            let normal = &mut self.normal[c];
+            if *normal == before[c] {
+                *normal = turned.normalize();
+            } else if normal.dot(turned) < 0.0 {
+                *normal = -*normal;
+            }
+        }
     }
 
     /// Another normal for a crossing, and how many have passed with it, if any have with the one it has.
@@ -405,11 +445,11 @@ impl Woven {
                 });
                 for (i, normal) in normals.iter_mut().enumerate().filter(|(i, _)| kinds[*i].is_one()) {
                     let n = Vec3::new(across[0][i], across[1][i], across[2][i]);
-                    let turned = n.dot(*normal) < 0.0;
+                    let along = n.dot(*normal);
                     if n != Vec3::ZERO {
-                        *normal = if turned { -n } else { n };
+                        *normal = if along < 0.0 { -n } else { n };
                     }
-                    if turned || least[i] < BENT {
+                    if along < LITTLE || least[i] < BENT {
                         bent.push(begin + i);
                     }
                 }
@@ -482,6 +522,71 @@ mod tests {
         }
         // Nearly always there is such a normal, and not always it is the one that follows the yarns.
         assert!(kept > 380 && kept < 400 && changed > 4, "{kept} {changed}");
+    }
+
+    #[test]
+    fn normals_turn_with_cloth_however_far_it_turns_in_a_step() {
+        for (seed, angle) in (0..60).flat_map(|seed| [0.5, 1.6, 2.2, 3.0].map(|angle| (seed, angle))) {
+            let mut cloth = Woven::new(Spec::muslin(5, 4), Placement::default()).unwrap();
+            let random = |k: u64| Vec3::from([0, 1, 2].map(|a| hash_unit(seed, 3 * k + a) - 0.5));
+            for p in 0..cloth.crossings() {
+                cloth.at.add(p, random(p as u64) * (0.4 * cloth.spec.spacing));
+            }
+            cloth.follow(1e-3);
+            cloth.turn_normals();
+            // Some are inside out, where a yarn ends.
+            for c in (0..cloth.crossings()).filter(|&c| c < 5 && hash_unit(seed, 400 + c as u64) < 0.5) {
+                cloth.normal[c] = -cloth.normal[c];
+            }
+            cloth.turn_normals();
+            let (before, turn) = (cloth.normal.clone(), Quat::from_axis_angle(random(100).normalize(), angle));
+            for p in 0..cloth.crossings() {
+                let (from, to) = (cloth.at.get(p), turn * cloth.at.get(p));
+                cloth.gone.set(p, to - from);
+                cloth.at.set(p, to);
+            }
+            cloth.turn_normals();
+            assert!(cloth.take_passings().is_empty());
+            // At the edges of the cloth too, where one yarn might slip around the end of the other.
+            for (c, before) in before.into_iter().enumerate() {
+                let off = cloth.normal[c].distance(turn * before);
+                assert!(off < 1e-9, "{seed}: {angle}, crossing {c} is off by {off}");
+            }
+        }
+    }
+
+    #[test]
+    fn yarns_that_are_thrown_about_at_a_crossing_do_not_pass_step_after_step() {
+        let mut turned = 0;
+        for seed in 0..150 {
+            let mut cloth = Woven::new(Spec::muslin(4, 4), Placement::default()).unwrap();
+            let far = 0.4 * (0.4 + 0.6 * hash_unit(seed, 0)) * cloth.spec.spacing;
+            cloth.follow(1e-3);
+            for step in 0..12 {
+                // Each about its place in cloth that turns on the whole.
+                let random =
+                    |k: u64| Vec3::from([0, 1, 2].map(|a| hash_unit(seed, 1000 * (step + 1) + 3 * k + a) - 0.5));
+                let turn = crate::math::turn(random(100) * 3.0);
+                for c in 0..cloth.crossings() {
+                    let woven = Vec3::new((c % 4) as f64 - 1.5, (c / 4) as f64 - 1.5, 0.0) * cloth.spec.spacing;
+                    let (from, to) = (cloth.at.get(c), turn * (woven + random(c as u64) * (2.0 * far)));
+                    cloth.gone.set(c, to - from);
+                    cloth.at.set(c, to);
+                }
+                cloth.turn_normals();
+                assert!(cloth.take_passings().is_empty(), "{seed}: step {step}");
+                let before = std::mem::take(&mut cloth.tables.normal_before);
+                for c in 0..cloth.crossings() {
+                    assert_eq!(
+                        Arms::followed(&cloth, c, &before).passed(cloth.normal[c]),
+                        0,
+                        "{seed}: step {step}, {c}"
+                    );
+                    turned += usize::from(before[c].dot(cloth.normal[c]) < 0.0);
+                }
+            }
+        }
+        assert!(turned > 1000, "{turned}");
     }
 
     #[test]

@@ -114,6 +114,8 @@ pub struct Woven {
     pub(super) stub: [Vec<f64>; 2],
     /// From weft to warp at crossings that have the warp on top (unit).
     pub(super) normal: Vec<Vec3>,
+    /// Crossings, in order, that were bent when their normals last turned, or whose normals don't follow their yarns.
+    pub(super) bent: Vec<u32>,
     /// What couples did to their wefts in the last substep, times its square [N s²]; to warps the opposite.
     pub(super) press: Vec<Vec3>,
     /// Square of the substep that tensions and frictions are kept for [s²]; zero before the first.
@@ -180,6 +182,7 @@ impl Woven {
             along: [(0..count).map(|c| (c / warps) as f64).collect(), (0..count).map(|c| (c % warps) as f64).collect()],
             stub: [(); 2].map(|()| vec![0.5 * spec.spacing; count]),
             normal: vec![place.weft.cross(place.warp).normalize_or_zero(); count],
+            bent: Vec::new(),
             press: vec![Vec3::ZERO; count],
             h2: 0.0,
             pairs: Vec::new(),
