@@ -53,7 +53,7 @@ enum Work {
     /// A heavy ball through such a sheet, which tears: cost of a frame, and how it comes apart.
     Torn {
         /// Whose cloth is torn, and how.
-        #[arg(long, value_delimiter = ',', value_enum, default_values_t = [torn::Way::Implicit, torn::Way::Xpbd, torn::Way::XpbdThrough, torn::Way::Rapier])]
+        #[arg(long, value_delimiter = ',', value_enum, default_values_t = [torn::Way::Implicit, torn::Way::Xpbd, torn::Way::XpbdThrough, torn::Way::XpbdFiner, torn::Way::Rapier])]
         ways: Vec<torn::Way>,
         /// Nodes per side.
         #[arg(long, value_delimiter = ',', default_values_t = [50, 100], value_parser = clap::value_parser!(u32).range(3..=500))]
