@@ -203,92 +203,102 @@ fn shape(mesh: &Mesh) -> (usize, f64, f64) {
     (parts.areas.len(), small / parts.areas.iter().sum::<f64>(), flattest)
 }
 
+/// Milliseconds of a frame, of the longest one, how many took too long, and why it ended too early.
+fn timed(mut frame: impl FnMut() -> Result<(), StepError>) -> (f64, f64, usize, Option<String>) {
+    let (mut sum, mut worst, mut late, mut count) = (0.0, 0.0f64, 0, 0);
+    let mut failed = None;
+    while count < FRAMES && failed.is_none() {
+        let begin = Instant::now();
+        failed = frame().err();
+        let ms = 1e3 * begin.elapsed().as_secs_f64();
+        (sum, worst, count) = (sum + ms, worst.max(ms), count + 1);
+        late += usize::from(ms > LATE);
+    }
+    (sum / count as f64, worst, late, failed.map(|error| error.to_string()))
+}
+
+/// One throw of ours.
+fn throw(side: u32, threads: u16, way: Way, throw: usize) -> anyhow::Result<Row> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build().context("threads")?;
+    let mut simulation = ours(side as usize, way, throw)?;
+    let mut stages = Stages { spent: Default::default(), now: None };
+    let (ms_per_frame, ms_worst, late, failed) = timed(|| {
+        pool.install(|| {
+            (0..STEPS).try_for_each(|_| simulation.step_watched(&mut stages))?;
+            stages.leave();
+            Ok(())
+        })
+    });
+    let (pieces, confetti, flattest) = shape(&simulation.cloth().mesh);
+    Ok(Row {
+        engine: "ripstop",
+        solver: way.solver(),
+        on_itself: way.on_itself(),
+        nodes: side,
+        threads,
+        ms_per_frame,
+        ms_worst,
+        late: late as f64,
+        tearing: Some(stages.share(&[Stage::Measure, Stage::Tear, Stage::Follow])),
+        stages: stages.per_frame(FRAMES),
+        tears: Some(simulation.tear_count() as f64),
+        pieces: Some(pieces as f64),
+        confetti: Some(confetti),
+        flattest: Some(flattest),
+        ball_height: simulation.bodies().middle(0).y,
+        failed,
+    })
+}
+
+/// One throw of rapier's.
+fn throw_rapier(side: u32, threads: u16) -> anyhow::Result<Row> {
+    let (mut rapier, ball) =
+        Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), Some(TEAR_STRAIN), false)?;
+    let (ms_per_frame, ms_worst, late, failed) = timed(|| {
+        rapier.frame();
+        Ok(())
+    });
+    Ok(Row {
+        engine: "rapier 0.36",
+        solver: Way::Rapier.solver(),
+        on_itself: Way::Rapier.on_itself(),
+        nodes: side,
+        threads,
+        ms_per_frame,
+        ms_worst,
+        late: late as f64,
+        tearing: None,
+        stages: Vec::new(),
+        tears: None,
+        pieces: None,
+        confetti: None,
+        flattest: None,
+        ball_height: rapier.height(ball),
+        failed,
+    })
+}
+
 /// Runs all engines and writes table and rows.
 pub fn run(ways: &[Way], sizes: &[u32], threads: &[u16], output: &Path) -> anyhow::Result<()> {
-    let mut all: Vec<Row> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for (&side, &threads) in sizes.iter().flat_map(|side| threads.iter().map(move |threads| (side, threads))) {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build().context("threads")?;
-        // Milliseconds of a frame, of the longest one, how many took too long, and why it ended too early.
-        let timed = |frame: &mut dyn FnMut() -> Result<(), StepError>| {
-            let (mut sum, mut worst, mut late, mut count) = (0.0, 0.0f64, 0, 0);
-            let mut failed = None;
-            while count < FRAMES && failed.is_none() {
-                let begin = Instant::now();
-                failed = frame().err();
-                let ms = 1e3 * begin.elapsed().as_secs_f64();
-                (sum, worst, count) = (sum + ms, worst.max(ms), count + 1);
-                late += usize::from(ms > LATE);
-            }
-            (sum / count as f64, (worst, late), failed.map(|error| error.to_string()))
-        };
         for &way in ways.iter().filter(|way| **way != Way::Rapier) {
-            let rows: Vec<Row> = (0..THROWS)
-                .map(|throw| {
-                    let mut simulation = ours(side as usize, way, throw)?;
-                    let mut stages = Stages { spent: Default::default(), now: None };
-                    let (ms_per_frame, (ms_worst, late), failed) = timed(&mut || {
-                        pool.install(|| {
-                            (0..STEPS).try_for_each(|_| simulation.step_watched(&mut stages))?;
-                            stages.leave();
-                            Ok(())
-                        })
-                    });
-                    let (pieces, confetti, flattest) = shape(&simulation.cloth().mesh);
-                    Ok(Row {
-                        engine: "ripstop",
-                        solver: way.solver(),
-                        on_itself: way.on_itself(),
-                        nodes: side,
-                        threads,
-                        ms_per_frame,
-                        ms_worst,
-                        late: late as f64,
-                        tearing: Some(stages.share(&[Stage::Measure, Stage::Tear, Stage::Follow])),
-                        stages: stages.per_frame(FRAMES),
-                        tears: Some(simulation.tear_count() as f64),
-                        pieces: Some(pieces as f64),
-                        confetti: Some(confetti),
-                        flattest: Some(flattest),
-                        ball_height: simulation.bodies().middle(0).y,
-                        failed,
-                    })
-                })
-                .collect::<anyhow::Result<_>>()?;
-            all.extend(Row::mean(rows));
+            let throws: anyhow::Result<Vec<Row>> = (0..THROWS).map(|k| throw(side, threads, way, k)).collect();
+            rows.extend(Row::mean(throws?));
         }
-        if !ways.contains(&Way::Rapier) {
-            continue;
+        if ways.contains(&Way::Rapier) {
+            rows.push(throw_rapier(side, threads)?);
         }
-        let (mut rapier, ball) =
-            Rapier::with_ball(side as usize, DENSITY, &BALL, threads.into(), Some(TEAR_STRAIN), false)?;
-        let (ms_per_frame, (ms_worst, late), failed) = timed(&mut || {
-            rapier.frame();
-            Ok(())
-        });
-        all.push(Row {
-            engine: "rapier 0.36",
-            solver: Way::Rapier.solver(),
-            on_itself: Way::Rapier.on_itself(),
-            nodes: side,
-            threads,
-            ms_per_frame,
-            ms_worst,
-            late: late as f64,
-            tearing: None,
-            stages: Vec::new(),
-            tears: None,
-            pieces: None,
-            confetti: None,
-            flattest: None,
-            ball_height: rapier.height(ball),
-            failed,
-        });
     }
+    crate::write(output, "torn", &table(&rows), &rows)
+}
+
+fn table(rows: &[Row]) -> String {
     let mut text = String::from(
         "| engine | solver | meets itself | nodes | threads | ms/frame | worst | frames over 66 ms | tearing % | tears | pieces | confetti % | flattest face | ball at m | ended by |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".into());
-    for row in &all {
+    for row in rows {
         text += &format!(
             "| {} | {} | {} | {}² | {} | {:.1} | {:.0} | {:.1} | {} | {} | {} | {} | {} | {:.2} | {} |\n",
             row.engine,
@@ -308,5 +318,5 @@ pub fn run(ways: &[Way], sizes: &[u32], threads: &[u16], output: &Path) -> anyho
             or_none(row.failed.clone())
         );
     }
-    crate::write(output, "torn", &text, &all)
+    text
 }
