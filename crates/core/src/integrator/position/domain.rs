@@ -2,8 +2,7 @@
 //!
 //! Nodes are divided into *windows* of [`WINDOW`] successive numbers. An element with all its nodes in one window is *inside* it; one
 //! across the border of two, within half a window of it, is *between*: inside a window that is shifted by half. Windows don't
-//! touch each other's nodes, so threads take one each: first what is inside, then what is between. An odd number of windows leaves one of two threads idle for one of them: then what lies in the outer quarters of a window counts as
-//! between, half of all, and there is an even number of windows between. What reaches *far* comes
+//! touch each other's nodes, so threads take one each: first what is inside, then what is between. What reaches *far* comes
 //! last; nodes that tears have made, which have the last numbers, are among them, and are divided by where they came from. Within a part, elements have
 //! *colours*: no two of one colour share a node, so a block of one colour is vector code. A window's nodes stay in the first cache while
 //! all of its elements are projected.
@@ -46,28 +45,16 @@ pub fn divide<'a>(node_count: usize, elements: impl Iterator<Item = &'a [u32]>) 
     let count = padded(node_count) / WINDOW;
     let mut parts =
         Parts { inside: vec![Vec::new(); count], between: vec![Vec::new(); count.saturating_sub(1)], far: Vec::new() };
-    let outer_between = count % 2 == 1;
     for (row, nodes) in elements.enumerate() {
         let window = |shift| common(nodes.iter().map(|&n| n as usize), shift);
-        let outer = outer_between && nodes.iter().all(|&n| is_outer(n as usize));
-        let inside = window(0).filter(|_| !outer).and_then(|at| parts.inside.get_mut(at));
+        let inside = window(0).and_then(|at| parts.inside.get_mut(at));
         let part = match inside {
             Some(part) => part,
-            None => match window(WINDOW / 2).and_then(|at| parts.between.get_mut(at)) {
-                Some(part) => part,
-                // Before the first window between, or after the last.
-                None => window(0).and_then(|at| parts.inside.get_mut(at)).unwrap_or(&mut parts.far),
-            },
+            None => window(WINDOW / 2).and_then(|at| parts.between.get_mut(at)).unwrap_or(&mut parts.far),
         };
         part.push(row as u32);
     }
     parts
-}
-
-/// True if a node is in the first or last quarter of its window.
-fn is_outer(n: usize) -> bool {
-    let place = n % WINDOW;
-    !(WINDOW / 4..WINDOW - WINDOW / 4).contains(&place)
 }
 
 /// The window that all of some nodes are in, if windows begin so far behind the first node.
