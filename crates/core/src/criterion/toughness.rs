@@ -161,9 +161,9 @@ impl Toughness {
     }
 
     /// ω of a tip by energy and by load, and the direction in which it goes on.
-    fn tip(&self, view: View<'_>, n: NodeId) -> Option<Known> {
+    fn tip(&self, view: View<'_>, n: NodeId, ring: &Ring) -> Option<Known> {
         let heading = heading(&view.cloth.mesh, n)?;
-        let release = self.release(view, n);
+        let release = released(view, ring);
         let mut best: Option<(f64, Vec2)> = None;
         for d in Self::directions(heading) {
             let ratio = release.dot(d) / self.price(view, n, d);
@@ -183,11 +183,21 @@ impl Toughness {
         // Rounds in which nothing moves follow each other.
         self.known.retain(|&n, known| view.round > 0 && known.place == place(n));
         let new: Vec<NodeId> = tips.iter().copied().filter(|n| !self.known.contains_key(n)).collect();
-        let unseen: Vec<NodeId> = new.iter().copied().filter(|n| !self.rings.contains_key(n)).collect();
-        let rings = parallel::map(&unseen, 1, |tips| tips.iter().map(|&n| (n, self.ring(view.cloth, n))).next());
-        self.rings.extend(rings.into_iter().flatten());
-        let found = parallel::map(&new, 1, |tips| tips.first().and_then(|&n| Some((n, self.tip(view, n)?))));
-        self.known.extend(found.into_iter().flatten());
+        let found = parallel::map(&new, 1, |tips| {
+            let &n = tips.first()?;
+            let (seen, unseen) = match self.rings.get(&n) {
+                Some(ring) => (self.tip(view, n, ring), None),
+                None => {
+                    let ring = self.ring(view.cloth, n);
+                    (self.tip(view, n, &ring), Some(ring))
+                }
+            };
+            Some((n, seen, unseen))
+        });
+        for (n, seen, unseen) in found.into_iter().flatten() {
+            self.known.extend(seen.map(|seen| (n, seen)));
+            self.rings.extend(unseen.map(|ring| (n, ring)));
+        }
     }
 
     /// ω of a tip that goes on in this round, and its direction; of one that was [looked at](Self::look_at).
@@ -241,14 +251,6 @@ impl Toughness {
         let length = share * self.length;
         let count = (2.0 * length / self.edge).ceil().clamp(2.0, 32.0);
         (count as u32, length / count)
-    }
-
-    /// J at a tip [N].
-    pub fn release(&self, view: View<'_>, n: NodeId) -> Vec2 {
-        match self.rings.get(&n) {
-            Some(ring) => released(view, ring),
-            None => released(view, &self.ring(view.cloth, n)),
-        }
     }
 
     /// The faces around a tip in which q changes.
@@ -350,13 +352,14 @@ impl Toughness {
         let mut found = vec![Vec::new(); count.div_ceil(parallel::CHUNK)];
         parallel::for_each_chunk(&mut found, 1, |chunk, found| {
             let faces = (chunk * parallel::CHUNK..count.min((chunk + 1) * parallel::CHUNK)).map(FaceId::new);
-            let hot = faces.filter(|&f| hot(view.fields.face_stress[f]) && !mesh.is_retired_face(f));
-            found[0].extend(hot.flat_map(|f| mesh.face_nodes(f)));
+            found[0].extend(faces.filter(|&f| hot(view.fields.face_stress[f]) && !mesh.is_retired_face(f)));
         });
-        let mut beside = found.concat();
-        beside.sort_unstable();
-        beside.dedup();
-        beside
+        if found.iter().all(Vec::is_empty) {
+            return Vec::new();
+        }
+        let mut beside = vec![false; mesh.node_count()];
+        found.iter().flatten().flat_map(|&f| mesh.face_nodes(f)).for_each(|n| beside[n.index()] = true);
+        beside.iter().enumerate().filter(|(_, beside)| **beside).map(|(n, _)| NodeId::new(n)).collect()
     }
 
     /// True if such a node may be loaded so itself. Single faces tremble, and hardly any edge is as long as the longest; a node has the mean of its faces, and their edges.
@@ -527,13 +530,14 @@ impl Criterion for Toughness {
         let mut living = Vec::new();
         let tips: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).filter(|&n| view.can_part(n)).collect();
         self.look_at(view, &tips);
-        let going = parallel::map(&tips, 1, |tips| tips.iter().find_map(|&n| self.goes_on(view, n)));
-        for (node, going) in tips.into_iter().zip(going) {
-            let part = going.map(|(ratio, d)| Part { node, pull: d.perp(), ratio });
-            if part.is_none_or(|part| (view.opens)(&part)) {
-                living.push(node);
-                requests.extend(part.map(Request::Part));
-            }
+        let going = parallel::map(&tips, 1, |tips| {
+            let &node = tips.first()?;
+            let part = self.goes_on(view, node).map(|(ratio, d)| Part { node, pull: d.perp(), ratio });
+            part.is_none_or(|part| (view.opens)(&part)).then_some((node, part))
+        });
+        for (node, part) in going.into_iter().flatten() {
+            living.push(node);
+            requests.extend(part.map(Request::Part));
         }
         let first = view.round == 0 && requests.is_empty();
         let least = if first { 1.0 } else { OVERLOAD };
@@ -578,7 +582,8 @@ impl Criterion for Toughness {
     fn ratio(&self, view: View<'_>, request: &Request) -> f64 {
         let Request::Part(part) = request else { return 0.0 };
         if view.cloth.weak[part.node] {
-            self.tip(view, part.node).map_or(0.0, |known| known.ratios[0].max(known.ratios[1]))
+            self.tip(view, part.node, &self.ring(view.cloth, part.node))
+                .map_or(0.0, |known| known.ratios[0].max(known.ratios[1]))
         } else {
             self.start(view, &mut Smooth::new(view), &self.tried(), part.node, 1.0).map_or(0.0, |(ratio, _)| ratio)
         }
@@ -673,9 +678,10 @@ mod tests {
             let tip = cloth.tips.iter().next().unwrap().node;
             let seen = [0.0025, 0.005, 0.0075].map(|edge| {
                 let criterion = Toughness::of(&fabric, &cloth).unwrap().finer(edge);
-                let Known { ratios, d, .. } = criterion.tip(view, tip).unwrap();
+                let ring = criterion.ring(view.cloth, tip);
+                let Known { ratios, d, .. } = criterion.tip(view, tip, &ring).unwrap();
                 assert!(d.distance(Vec2::X) < 1e-9, "{d}");
-                (ratios[0], criterion.release(view, tip).dot(d) / 0.1)
+                (ratios[0], released(view, &ring).dot(d) / 0.1)
             });
             let [(near, alone), (wider, _), (wide, _)] = seen;
             // Bonds beyond the nearest contour take a fifth of the energy or more.

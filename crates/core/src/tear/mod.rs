@@ -254,16 +254,17 @@ impl Tearing {
         let Self { criterion, opening, resistance, coherence, fields, requests, round, .. } = self;
         // Criteria ask before they answer, and trying on a copy of the cloth is dear.
         let asked: Mutex<Vec<(Part, bool)>> = Mutex::default();
+        let answers = || asked.lock().unwrap_or_else(PoisonError::into_inner);
         let opens = |part: &Part| {
-            let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, opens)) = asked.iter().find(|(known, _)| known == part) {
-                return *opens;
+            let known = answers().iter().find(|(known, _)| known == part).map(|(_, opens)| *opens);
+            if let Some(opens) = known {
+                return opens;
             }
             let sewn = !resistance.seam_at(part.node, part.pull).is_empty();
             let opens = coherence.rested(cloth, part.node, time)
                 && (sewn || (!resistance.is_whole(part.node) && opening.can_open(cloth, part)))
                 && (sewn || !coherence.crumbles(cloth, part, &**opening));
-            asked.push((*part, opens));
+            answers().push((*part, opens));
             opens
         };
         let view = View { cloth, fields, resistance, forces, round: *round, opens: &opens };

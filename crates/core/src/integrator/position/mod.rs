@@ -276,16 +276,16 @@ impl Tables {
         let stale: Vec<usize> = (0..all).filter(|&k| self.versions[k] != version_of(k)).collect();
         let homes = if stale.is_empty() { Vec::new() } else { homes(cloth) };
         // Each with its own table.
-        let mut renewed: Vec<(usize, Table)> =
-            stale.iter().map(|&k| (k, std::mem::replace(&mut self.tables[k], Table::Load))).collect();
+        let mut renewed: Vec<(usize, Table, [f64; 2])> =
+            stale.iter().map(|&k| (k, std::mem::replace(&mut self.tables[k], Table::Load), [0.0; 2])).collect();
         parallel::for_each_chunk(&mut renewed, 1, |_, one| {
-            let (k, table) = &mut one[0];
-            table.renew(&*forces.potentials[*k], &homes);
+            let (k, table, pace) = &mut one[0];
+            let potential = &*forces.potentials[*k];
+            table.renew(potential, &homes);
+            *pace = paces(potential, cloth);
         });
-        for (k, table) in renewed {
-            self.tables[k] = table;
-            self.versions[k] = version_of(k);
-            self.paces[k] = paces(&*forces.potentials[k], cloth);
+        for (k, table, pace) in renewed {
+            (self.tables[k], self.versions[k], self.paces[k]) = (table, version_of(k), pace);
         }
         self.node_count = count;
         !stale.is_empty() || count != before
