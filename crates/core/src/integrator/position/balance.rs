@@ -198,7 +198,7 @@ mod tests {
             amiss += (by_grips + free().map(gained).sum::<Vec3>()).length();
             loads += 0.5 * simulation.grips().iter().map(|grip| grip.load.z.abs()).sum::<f64>();
         }
-        // Both are 0.01 or less. From where projections end, a quarter or more of the load is left at nodes; with damping, grips are off by a twentieth or more.
+        // Both are about 0.01 or less. From where projections end, a quarter or more of the load is left at nodes; with damping, grips are off by a twentieth or more.
         assert!(left < 0.1 * loads, "{} of the load is left at nodes", left / loads);
         assert!(amiss < 0.02 * loads, "grips are off by {} of the load", amiss / loads);
     }
