@@ -877,7 +877,15 @@ impl Simulation {
     /// Evaluates the forces once more and notes the load on every grip.
     pub fn weigh_grips(&mut self) {
         let mut force = vec![Vec3::ZERO; self.cloth.x.len()];
-        self.forces.evaluate(&self.cloth, &self.cloth.x, &self.cloth.v, &mut force);
+        let Self { cloth, forces, .. } = self;
+        if self.integrator.is_balanced() {
+            let mut elastic = force.clone();
+            forces.evaluate_part(true, cloth, &cloth.x, &force, &mut elastic);
+            forces.evaluate_part(false, cloth, &cloth.x, &cloth.v, &mut force);
+            force.iter_mut().zip(elastic).for_each(|(force, elastic)| *force += elastic);
+        } else {
+            forces.evaluate(cloth, &cloth.x, &cloth.v, &mut force);
+        }
         for grip in &mut self.grips {
             grip.weigh(&force);
         }

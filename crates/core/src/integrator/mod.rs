@@ -79,6 +79,11 @@ pub trait Integrator: Send {
     /// Stress will be read after every step: forces are to be in balance then.
     fn balance(&mut self) {}
 
+    /// Forces were brought into balance after the last step. What damping did to the motion is in their balance with accelerations, so elastic forces stand for both.
+    fn is_balanced(&self) -> bool {
+        false
+    }
+
     /// Follows edits of the cloth.
     fn follow(&mut self, _touched: &Touched) {}
 

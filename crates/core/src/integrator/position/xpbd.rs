@@ -132,6 +132,10 @@ impl Integrator for Xpbd {
         }
     }
 
+    fn is_balanced(&self) -> bool {
+        self.balance.is_some()
+    }
+
     fn contact_step(&self) -> f64 {
         super::CONTACT_STEP
     }
