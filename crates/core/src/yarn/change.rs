@@ -89,6 +89,7 @@ impl Woven {
         if self.spec.unbreakable {
             return;
         }
+        self.divided.clear();
         for tail in self.tails() {
             self.recede(tail);
             self.divide(tail);
