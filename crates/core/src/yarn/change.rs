@@ -91,8 +91,8 @@ impl Woven {
         }
         self.divided.clear();
         for tail in self.tails() {
-            self.recede(tail);
-            self.divide(tail);
+            let left = self.recede(tail);
+            self.divide(left);
         }
         let mut loosen = Vec::new();
         for family in Family::BOTH {
