@@ -7,7 +7,7 @@ use std::io::{Seek, Write};
 use std::path::Path;
 
 /// Format of the file; a newer program may not read an older one's.
-const VERSION: u32 = 11;
+const VERSION: u32 = 12;
 const MAGIC: &[u8; 8] = b"ripstopC";
 
 /// Everything a run needs to go on, as read.

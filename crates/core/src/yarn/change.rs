@@ -89,9 +89,10 @@ impl Woven {
         if self.spec.unbreakable {
             return;
         }
+        self.divided.clear();
         for tail in self.tails() {
-            self.recede(tail);
-            self.divide(tail);
+            let left = self.recede(tail);
+            self.divide(left);
         }
         let mut loosen = Vec::new();
         for family in Family::BOTH {

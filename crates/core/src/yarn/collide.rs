@@ -12,13 +12,13 @@
 //!
 //! Whether a pair has *passed* is asked exactly, from where it was last seen on its own side to where it is ([`super::pass`]): then it goes back along the line that was between its nearest points at that time. Near ones are seen when the substep begins, all at
 //! once: a yarn that slips from one segment of another to the next has then passed neither or both. A new pair is seen as it
-//! was when the last step began, so what has passed before it was a pair goes back too. What brings a
+//! was when the last step began, so what has passed before it was a pair goes back too; but as it is now if its segments weren't there then, or were those of a crossing. What brings a
 //! pair apart changes velocities only as far as they brought it together: what is deep in each other comes apart without being thrown apart.
 //!
 //! In every substep pairs are looked at first, all at once: those nearer than T, or passed, are then kept apart one after the other. Pairs that are further apart than they can come nearer in the meantime, by
 //! how they come nearer now, rest for some looks. Pairs that have passed are gone over again, up to [`ROUNDS`] times; what is on the wrong side all the same goes back to where it was (`zone`, `knot`). What can't, since it had passed before it was a pair, is told ([`Woven::take_passings`]).
 //!
-//! Not compared: segments of one yarn that are near along it, and segments that meet at a crossing that holds ([`super::normals`] sees to these).
+//! Not compared: segments of one yarn that follow each other, or have less than T of it between them, and segments that meet at a crossing that holds ([`super::normals`] sees to these).
 //! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: all of a pair's way instead of one step, bounds of speed instead of the roots of a cubic to find it; whole cloth too. What goes elsewhere than was foreseen makes pairs within the step (`stray`). Limits: whole cloth that does may pass through something that it is no pair with.
 
 use super::fold::Item;
@@ -209,7 +209,7 @@ impl Woven {
         }
     }
 
-    /// True if two segments of a yarn are so near along it that they can't be kept apart.
+    /// True if two segments of a yarn are so near along it that they can't be kept apart: there is less than T between them. Where `packing` is more than that, which it is to be, only those that share a point are.
     fn follow_each_other(&self, a: &Segment, b: &Segment) -> bool {
         let (low, high) = (a.along.min(b.along), a.along.max(b.along));
         if high - low <= 1 {
@@ -217,12 +217,13 @@ impl Woven {
         }
         let rest = |s: u32| self.springs(a.family()).rest[self.crossing_of(a.family(), a.yarn as usize, s as usize)];
         let between = low + 1..high;
-        between.len() <= MANY && between.map(rest).sum::<f64>() < 2.0 * self.spec.thickness
+        between.len() <= MANY && between.map(rest).sum::<f64>() < self.spec.thickness
     }
 
-    /// Forgets what was known of pairs with segments of a family that begin at these crossings: they have gone elsewhere along their yarn.
+    /// Forgets what was known of pairs with segments of a family that begin at these crossings: they have gone elsewhere along their yarn, and are on their side of all others there.
     pub(super) fn forget_pairs(&mut self, family: Family, crossings: &[usize]) {
         let first = if family == Family::Weft { self.kind.len() } else { 0 };
+        self.divided.extend(crossings.iter().map(|c| (first + c) as u32));
         let moved = |id: u32| (id as usize).checked_sub(first).is_some_and(|c| crossings.contains(&c));
         let stays: Vec<bool> = self.pairs.iter().map(|pair| !pair.key.iter().any(|&id| moved(id))).collect();
         let mut stay = stays.iter();
@@ -268,7 +269,8 @@ impl Woven {
         // When the last step began.
         let at = ends.corners(&self.at);
         let before = |k: usize| at[k] - self.ahead(ends.particles[k], 1.0);
-        let seen = if self.was_crossing(ends) { at } else { [before(0), before(1), before(2), before(3)] };
+        let is_new = found.key.iter().any(|id| self.divided.contains(id)) || self.was_crossing(ends);
+        let seen = if is_new { at } else { [before(0), before(1), before(2), before(3)] };
         let pair = Pair::seen(found.key, seen, found.way);
         Pair { late: pair.has_passed(&at), ..pair }
     }
@@ -543,6 +545,70 @@ mod tests {
         // What else it meets brings it back there, and so through it.
         put(&mut cloth, 2.5, -0.6);
         assert!(passed(&cloth));
+    }
+
+    #[test]
+    fn ends_that_were_divided_anew_are_on_their_side() {
+        let mut cloth = Woven::new(Spec::muslin(6, 6), Placement::default()).unwrap();
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Disconnected);
+        let (l, thickness) = (cloth.spec.spacing, cloth.spec.thickness);
+        // Weft 2 over the middle of a segment of warp 2; all others far away.
+        for c in 0..cloth.crossings() {
+            let (i, j) = (c % 6, c / 6);
+            let away = |yarn: usize| if yarn == 2 { 0.0 } else { 0.1 * (1 + yarn) as f64 };
+            cloth.at.set(c, Vec3::new(2.5 * l, (j as f64 - 2.5) * l, away(i)));
+            let p = cloth.particle(Family::Weft, c);
+            cloth.at.set(p, Vec3::new(i as f64 * l, 0.0, 0.6 * thickness - away(j)));
+            // It was below it when the step began, and has gone around its end.
+            cloth.gone.set(p, Vec3::Z * (1.2 * thickness));
+        }
+        cloth.follow(1e-3);
+        let c = cloth.crossing(2, 2);
+        let late = |cloth: &mut Woven| {
+            cloth.find_pairs();
+            let key = [c as u32, (cloth.crossings() + c) as u32];
+            cloth.pairs.iter().find(|pair| pair.key == key).expect("they are near").late
+        };
+        cloth.forget_pairs(Family::Warp, &[c]);
+        assert!(!late(&mut cloth));
+        // What was the same in the step before has passed if it has gone straight.
+        cloth.divided.clear();
+        cloth.pairs.clear();
+        cloth.rests.clear();
+        assert!(late(&mut cloth));
+    }
+
+    #[test]
+    fn a_yarn_passes_through_itself_nowhere_beside_a_short_segment() {
+        let mut spec = Spec::muslin(6, 6);
+        (spec.gravity, spec.unbreakable) = (Vec3::ZERO, true);
+        let thickness = spec.thickness;
+        assert!(spec.packing * spec.spacing > thickness);
+        let mut cloth = Woven::new(spec, Placement::default()).unwrap();
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Disconnected);
+        // The end of weft 2 lies over the last segment but two of it, with one of `packing` between them, and goes down. All others are far away.
+        let places =
+            [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [3.0, 0.2, 0.3], [2.4, -0.6, 0.3]];
+        let place = |i: usize| Vec3::from(places[i]) * 1e-3;
+        for c in 0..cloth.crossings() {
+            let (i, j) = (c % 6, c / 6);
+            let away = |yarn: usize| if yarn == 2 { 0.0 } else { 0.1 * (1 + yarn) as f64 };
+            cloth.at.add(c, Vec3::Z * (1.0 + 0.1 * i as f64));
+            let p = cloth.particle(Family::Weft, c);
+            cloth.at.set(p, place(i) - Vec3::Z * away(j));
+            cloth.weft.rest[c] = place(i).distance(place((i + 1).min(5)));
+            if i > 3 {
+                cloth.v.set(p, Vec3::Z * -0.3);
+            }
+        }
+        let between = cloth.weft.rest[cloth.crossing(3, 2)];
+        assert!(between > thickness && between < 2.0 * thickness);
+        let (mut watch, mut bodies) = (crate::yarn::Watch::new(&cloth), crate::body::Bodies::default());
+        for _ in 0..6 {
+            cloth.step_watched(&mut bodies, |cloth| watch.look(cloth)).unwrap();
+            watch.end_step(&cloth);
+            assert_eq!(watch.take(), []);
+        }
     }
 
     #[test]

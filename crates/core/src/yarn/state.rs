@@ -126,6 +126,8 @@ pub struct Woven {
     pub(super) added: u32,
     /// After how many looks the next one at each of them is due; none if it is too near.
     pub(super) rests: Vec<u8>,
+    /// Segments, by their numbers, that were divided anew when the last step ended: they are others than before.
+    pub(super) divided: Vec<u32>,
     /// Patches of whole cloth, by their first segments, those that may meet, and the step from which on these are looked for anew.
     pub(super) patches: Vec<u32>,
     pub(super) folds: Vec<Fold>,
@@ -188,6 +190,7 @@ impl Woven {
             pairs: Vec::new(),
             added: 0,
             rests: Vec::new(),
+            divided: Vec::new(),
             folds: Vec::new(),
             patches: Vec::new(),
             fold_until: 0,

@@ -46,7 +46,7 @@ impl Woven {
         self.step_watched(bodies, |_| {})
     }
 
-    /// [`Self::step`], with a look at the cloth after every substep.
+    /// [`Self::step`], with a look at the cloth after every substep, and one when normals have followed and nothing has changed yet.
     pub fn step_watched(&mut self, bodies: &mut Bodies, mut look: impl FnMut(&Self)) -> Result<(), StepError> {
         let (substeps, sweeps) = match self.spec.solver {
             // Whole cloth is solved well in fewer; couples of two particles need more.
@@ -102,6 +102,7 @@ impl Woven {
         if let Some(body) = bodies.broken() {
             return Err(StepError::Body { step: self.step, time: self.time(), body });
         }
+        look(self);
         self.change();
         self.step += 1;
         Ok(())

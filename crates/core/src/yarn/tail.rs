@@ -1,13 +1,13 @@
 //! Ends of yarns beyond the last crossing that holds them, when these are drawn through it.
 //!
 //! A yarn that is drawn out gets shorter at its tip. Its last spring shrinks to `packing` and then becomes one with the spring before: its particle takes the place of the tip, and what was the tip is *dust*, which
-//! is nowhere and has no mass that moves. What sticks out of a crossing by less than `packing` has slipped out. From the next step on the yarn up to the next crossing that holds it is divided anew, as evenly and into as many springs as it has
-//! spacings: what was drawn through the crossing lies in one long spring, and dust becomes particles again.
+//! is nowhere and has no mass that moves. What sticks out of a crossing by less than `packing` has slipped out. From the next step on the yarn up to the next crossing that holds it is divided into as many springs as it has
+//! spacings, the longest of them first: what was drawn through the crossing lies in one long spring, and dust becomes particles again. All points of before stay, so the yarn goes on lying where it lay: evenly divided ones would cut off its bends, and pass through what is in them.
 //!
 //! So no spring is shorter than yarns are thick, and every segment can keep off all others ([`super::collide`]).
 
 use super::state::{Family, Kind, Woven};
-use crate::math::{Vec3, inverse_or_zero};
+use crate::math::Vec3;
 
 /// Nodes of a yarn from a crossing that holds it to its tip.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +64,8 @@ impl Woven {
         self.tables.ready = false;
     }
 
-    /// The tip of a tail goes back, as long as its last spring is as short as can be and isn't the only one.
-    pub(super) fn recede(&mut self, mut tail: Tail) {
+    /// The tip of a tail goes back, as long as its last spring is as short as can be and isn't the only one. Returns what is left of it.
+    pub(super) fn recede(&mut self, mut tail: Tail) -> Tail {
         // What is that short to rounding.
         let least = self.spec.packing * self.spec.spacing * (1.0 + 1e-3);
         let mut changed = Vec::new();
@@ -93,6 +93,7 @@ impl Woven {
         if !changed.is_empty() {
             self.forget_pairs(tail.family, &changed);
         }
+        tail
     }
 
     /// A yarn has slipped out of a crossing: what sticks out there is drawn in.
@@ -119,8 +120,10 @@ impl Woven {
         let dust = |k: &usize| self.is_dust(family, self.crossing_of(family, yarn, tail.node(k + 1)));
         let most = springs + (springs..most).take_while(dust).count();
         let crossing = |woven: &Self, along: usize| woven.crossing_of(family, yarn, along);
-        let rest: f64 = (0..springs).map(|k| self.springs(family).rest[crossing(self, tail.spring(k))]).sum();
-        let many = ((rest / self.spec.spacing) as usize).clamp(springs, most.max(springs));
+        let rests: Vec<f64> = (0..springs).map(|k| self.springs(family).rest[crossing(self, tail.spring(k))]).collect();
+        let many = ((rests.iter().sum::<f64>() / self.spec.spacing) as usize).clamp(springs, most.max(springs));
+        let pieces = pieces(&rests, many, self.spec.packing * self.spec.spacing);
+        let many = pieces.iter().sum();
         if many == springs {
             return;
         }
@@ -128,27 +131,102 @@ impl Woven {
         let particles: Vec<usize> = (0..=many).map(|k| self.particle(family, crossing(self, tail.node(k)))).collect();
         let columns =
             [&self.at, &self.v, &self.gone].map(|of| particles.iter().map(|&p| of.get(p)).collect::<Vec<_>>());
-        let mut far = vec![0.0; springs + 1];
-        for s in 0..springs {
-            far[s + 1] = far[s] + columns[0][s].distance(columns[0][s + 1]);
-        }
-        let mut s = 0;
-        for n in 1..=many {
-            let want = far[springs] * n as f64 / many as f64;
-            while s + 1 < springs && far[s + 1] < want {
-                s += 1;
-            }
-            let t = ((want - far[s]) * inverse_or_zero(far[s + 1] - far[s])).clamp(0.0, 1.0);
-            for (to, of) in [&mut self.at, &mut self.v, &mut self.gone].into_iter().zip(&columns) {
-                to.set(particles[n], of[s].lerp(of[s + 1], t));
-            }
-        }
         let crossings: Vec<usize> = (0..many).map(|k| crossing(self, tail.spring(k))).collect();
-        let all = self.springs_mut(family);
-        for &c in &crossings {
-            (all.stiffness[c], all.rest[c], all.tension[c], all.pull[c]) = (stiffness, rest / many as f64, 0.0, 0.0);
+        let mut next = 0;
+        for (s, (rest, count)) in rests.into_iter().zip(pieces).enumerate() {
+            for piece in 1..=count {
+                let all = self.springs_mut(family);
+                let c = crossings[next];
+                (all.stiffness[c], all.rest[c], all.tension[c], all.pull[c]) =
+                    (stiffness, rest / count as f64, 0.0, 0.0);
+                next += 1;
+                for (to, of) in [&mut self.at, &mut self.v, &mut self.gone].into_iter().zip(&columns) {
+                    // The last one is exactly where it was.
+                    let place =
+                        if piece == count { of[s + 1] } else { of[s].lerp(of[s + 1], piece as f64 / count as f64) };
+                    to.set(particles[next], place);
+                }
+            }
         }
         self.forget_pairs(family, &crossings);
         self.tables.ready = false;
+    }
+}
+
+/// Into how many pieces to divide springs of these lengths at rest [m], so that there are `many` in all: again and again one more of those whose pieces are longest, the first of equals, as long as none becomes shorter than `least` [m].
+fn pieces(rests: &[f64], many: usize, least: f64) -> Vec<usize> {
+    let mut pieces = vec![1; rests.len()];
+    for _ in rests.len()..many {
+        let length = |k: usize| rests[k] / pieces[k] as f64;
+        let longest = (0..rests.len()).reduce(|a, b| if length(b) > length(a) { b } else { a });
+        let Some(k) = longest.filter(|&k| rests[k] >= least * (pieces[k] + 1) as f64) else { break };
+        pieces[k] += 1;
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::yarn::Spec;
+
+    /// The part of a weft beyond the first crossing, which alone holds it, as a bent end of three springs of which the first is long; what was beyond is dust.
+    fn bent() -> (Woven, Tail) {
+        let mut cloth = Woven::new(Spec::muslin(12, 3), Placement::default()).unwrap();
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Disconnected);
+        let l = cloth.spec.spacing;
+        let places = [[0.0, 0.0], [4.3, 0.0], [4.3, 1.1], [3.2, 1.1]].map(|[x, y]| Vec3::new(x * l, y * l, 0.0));
+        for (k, place) in places.into_iter().enumerate() {
+            let c = cloth.crossing(k, 1);
+            let p = cloth.particle(Family::Weft, c);
+            cloth.at.set(p, place);
+            cloth.v.set(p, place * (1.0 + k as f64));
+            cloth.weft.rest[c] = places.get(k + 1).map_or(0.0, |next| next.distance(place));
+        }
+        (3..11).for_each(|k| {
+            let c = cloth.crossing(k, 1);
+            cloth.kill(Family::Weft, c);
+        });
+        let tail = cloth.tail(Family::Weft, 1, 0, true).unwrap();
+        assert_eq!(tail.springs, 3);
+        (cloth, tail)
+    }
+
+    fn line(cloth: &Woven) -> Vec<Vec3> {
+        let springs = cloth.tail(Family::Weft, 1, 0, true).unwrap().springs;
+        (0..=springs).map(|k| cloth.at.get(cloth.particle(Family::Weft, cloth.crossing(k, 1)))).collect()
+    }
+
+    fn rests(cloth: &Woven) -> Vec<f64> {
+        (0..line(cloth).len() - 1).map(|k| cloth.weft.rest[cloth.crossing(k, 1)]).collect()
+    }
+
+    #[test]
+    fn what_is_divided_lies_where_it_lay() {
+        let (mut cloth, tail) = bent();
+        let (before, long) = (line(&cloth), rests(&cloth).iter().sum::<f64>());
+        cloth.divide(tail);
+        let (after, l) = (line(&cloth), cloth.spec.spacing);
+        // Four pieces of 1.08 spacings instead of one of 4.3; the bends are where they were.
+        assert_eq!(after.len(), 7);
+        assert!(before.iter().all(|x| after.contains(x)), "{after:?}");
+        assert!(after[..5].iter().all(|x| x.y == 0.0));
+        assert!(rests(&cloth).iter().all(|rest| (1.0..1.2).contains(&(rest / l))));
+        assert!((rests(&cloth).iter().sum::<f64>() / long - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_has_receded_keeps_its_length_when_it_is_divided() {
+        let (mut cloth, tail) = bent();
+        // Its last spring is as short as can be.
+        let (l, last) = (cloth.spec.spacing, cloth.crossing(2, 1));
+        cloth.weft.rest[last] = cloth.spec.packing * l;
+        let long = rests(&cloth).iter().sum::<f64>();
+        let left = cloth.recede(tail);
+        assert_eq!(left.springs, 2);
+        cloth.divide(left);
+        assert!(rests(&cloth).len() > 3);
+        assert!((rests(&cloth).iter().sum::<f64>() / long - 1.0).abs() < 1e-12);
     }
 }
