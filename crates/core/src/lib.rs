@@ -27,6 +27,7 @@ pub mod potential;
 pub mod sets;
 pub mod simulation;
 pub mod sparse;
+mod team;
 pub mod tear;
 pub mod wind;
 pub mod yarn;

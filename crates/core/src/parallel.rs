@@ -2,20 +2,19 @@
 //!
 //! Work is divided into chunks of a fixed size; each chunk writes only its own rows, and sums are taken per chunk
 //! and then in the order of the chunks. So the result depends on the chunk size, never on who computed a chunk.
+//! Who computes them is told in [`crate::team`].
+#![allow(unsafe_code)] // Chunks are handed out by number.
 
-use rayon::prelude::*;
+use crate::team::{self, Chunks};
 
-/// Rows per chunk: large enough that handing out a chunk (about 1 µs) is small beside its work.
+/// Rows per chunk: large enough that handing out a chunk is small beside its work.
 pub const CHUNK: usize = 1024;
 
 /// Calls `work(first, chunk)` for every `size` rows, of which `first` is the number of the first one.
 pub fn for_each_chunk<T: Send>(rows: &mut [T], size: usize, work: impl Fn(usize, &mut [T]) + Sync) {
-    let chunk = |(index, rows): (usize, &mut [T])| work(index * size, rows);
-    if rows.len() <= size || rayon::current_num_threads() == 1 {
-        rows.chunks_mut(size).enumerate().for_each(chunk);
-    } else {
-        rows.par_chunks_mut(size).enumerate().for_each(chunk);
-    }
+    let chunks = Chunks::new(rows, size);
+    // SAFETY: each chunk once.
+    team::run(chunks.count(), |k| work(k * size, unsafe { chunks.take(k) }));
 }
 
 /// Calls `work(first, chunk, &mut each[k])` for the `k`th chunk of `size` rows, of which `first` is the first row.
@@ -25,13 +24,10 @@ pub fn for_each_domain<A: Send, B: Send>(
     each: &mut [B],
     work: impl Fn(usize, &mut [A], &mut B) + Sync,
 ) {
-    assert_eq!(rows.len().div_ceil(size), each.len(), "one of each per chunk");
-    let chunk = |(index, (rows, each)): (usize, (&mut [A], &mut B))| work(index * size, rows, each);
-    if each.len() <= 1 || rayon::current_num_threads() == 1 {
-        rows.chunks_mut(size).zip(each).enumerate().for_each(chunk);
-    } else {
-        rows.par_chunks_mut(size).zip(each).enumerate().for_each(chunk);
-    }
+    let (chunks, each) = (Chunks::new(rows, size), Chunks::new(each, 1));
+    assert_eq!(chunks.count(), each.count(), "one of each per chunk");
+    // SAFETY: each chunk once.
+    team::run(chunks.count(), |k| work(k * size, unsafe { chunks.take(k) }, unsafe { &mut each.take(k)[0] }));
 }
 
 /// Calls `work(i, &mut rows[i])` for every row.
@@ -46,16 +42,14 @@ pub fn for_each<T: Send>(rows: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
 /// Calls `work(i, &mut a[i], &mut b[i])` for every row of two tables of equal length.
 pub fn for_each_pair<A: Send, B: Send>(a: &mut [A], b: &mut [B], work: impl Fn(usize, &mut A, &mut B) + Sync) {
     assert_eq!(a.len(), b.len(), "tables of equal length");
-    let chunk = |(index, (a, b)): (usize, (&mut [A], &mut [B]))| {
+    let (a, b) = (Chunks::new(a, CHUNK), Chunks::new(b, CHUNK));
+    team::run(a.count(), |chunk| {
+        // SAFETY: each chunk once.
+        let (a, b) = unsafe { (a.take(chunk), b.take(chunk)) };
         for (k, (a, b)) in a.iter_mut().zip(b).enumerate() {
-            work(index * CHUNK + k, a, b);
+            work(chunk * CHUNK + k, a, b);
         }
-    };
-    if a.len() <= CHUNK || rayon::current_num_threads() == 1 {
-        a.chunks_mut(CHUNK).zip(b.chunks_mut(CHUNK)).enumerate().for_each(chunk);
-    } else {
-        a.par_chunks_mut(CHUNK).zip(b.par_chunks_mut(CHUNK)).enumerate().for_each(chunk);
-    }
+    });
 }
 
 /// Calls `work(first, a, b, c)` for every chunk of three tables of equal length, of which `first` is the first row.
@@ -66,22 +60,16 @@ pub fn for_each_triple<A: Send, B: Send, C: Send>(
     work: impl Fn(usize, &mut [A], &mut [B], &mut [C]) + Sync,
 ) {
     assert!(a.len() == b.len() && b.len() == c.len(), "tables of equal length");
-    type Three<'a, A, B, C> = ((&'a mut [A], &'a mut [B]), &'a mut [C]);
-    let chunk = |(index, ((a, b), c)): (usize, Three<'_, A, B, C>)| work(index * CHUNK, a, b, c);
-    if a.len() <= CHUNK || rayon::current_num_threads() == 1 {
-        a.chunks_mut(CHUNK).zip(b.chunks_mut(CHUNK)).zip(c.chunks_mut(CHUNK)).enumerate().for_each(chunk);
-    } else {
-        a.par_chunks_mut(CHUNK).zip(b.par_chunks_mut(CHUNK)).zip(c.par_chunks_mut(CHUNK)).enumerate().for_each(chunk);
-    }
+    let (a, b, c) = (Chunks::new(a, CHUNK), Chunks::new(b, CHUNK), Chunks::new(c, CHUNK));
+    // SAFETY: each chunk once.
+    team::run(a.count(), |k| unsafe { work(k * CHUNK, a.take(k), b.take(k), c.take(k)) });
 }
 
 /// What `work` makes of every `size` items, in their order.
 pub fn map<T: Sync, R: Send>(items: &[T], size: usize, work: impl Fn(&[T]) -> R + Sync + Send) -> Vec<R> {
-    if items.len() <= size || rayon::current_num_threads() == 1 {
-        items.chunks(size).map(work).collect()
-    } else {
-        items.par_chunks(size).map(work).collect()
-    }
+    let mut made: Vec<Option<R>> = items.chunks(size).map(|_| None).collect();
+    for_each_chunk(&mut made, 1, |k, made| made[0] = Some(work(&items[k * size..items.len().min((k + 1) * size)])));
+    made.into_iter().flatten().collect()
 }
 
 /// In how many parts to divide `count` rows where the division changes no bit: some for each thread.
@@ -94,10 +82,20 @@ pub fn part_count(count: usize) -> usize {
 
 /// Calls `work` for every part, of which there should be [few](part_count).
 pub fn for_each_part<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
-    if parts.len() <= 1 {
-        parts.into_iter().for_each(work);
+    let mut parts: Vec<Option<T>> = parts.into_iter().map(Some).collect();
+    for_each_chunk(&mut parts, 1, |_, part| part[0].take().into_iter().for_each(&work));
+}
+
+/// Sorts rows by a key that no two of them share.
+pub fn sort_by_key<T: Send, K: Ord>(rows: &mut [T], key: impl Fn(&T) -> K + Sync) {
+    let parts = part_count(rows.len());
+    if parts > 1 {
+        let size = rows.len().div_ceil(parts);
+        for_each_chunk(rows, size, |_, rows| rows.sort_unstable_by_key(&key));
+        // It merges what is sorted already.
+        rows.sort_by_key(key);
     } else {
-        parts.into_par_iter().with_max_len(1).for_each(work);
+        rows.sort_unstable_by_key(key);
     }
 }
 
@@ -105,10 +103,11 @@ pub fn for_each_part<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
 pub fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     let chunk = |index: usize| (index * CHUNK..count.min((index + 1) * CHUNK)).map(&term).sum::<f64>();
     let chunks = count.div_ceil(CHUNK);
-    if chunks <= 1 || rayon::current_num_threads() == 1 {
+    if chunks <= 1 || !team::is_shared() {
         (0..chunks).map(chunk).sum()
     } else {
-        let parts: Vec<f64> = (0..chunks).into_par_iter().map(chunk).collect();
+        let mut parts = vec![0.0; chunks];
+        for_each_chunk(&mut parts, 1, |index, part| part[0] = chunk(index));
         parts.into_iter().sum()
     }
 }

@@ -40,9 +40,8 @@ use crate::parallel;
 use crate::potential::{Shift, widen};
 pub use blade::{Cutting, Stroke};
 use field::{Field, Pair};
-use rayon::prelude::*;
 use ripstop_mesh::{Change, NodeId};
-use row::{Arrived, NOBODY, Predictor, Row, Twist};
+use row::{Arrived, NOBODY, Predictor, Row, Shifted, Twist};
 use serde::{Deserialize, Serialize};
 pub use untangle::{Freed, Untangled};
 
@@ -280,18 +279,12 @@ impl Contacts {
         self.found.resize_with(self.field.pairs.len().div_ceil(size), Vec::new);
         let (mut found, mut apart) = (std::mem::take(&mut self.found), std::mem::take(&mut self.field.apart));
         let this = &*self;
-        type Part<'a> = ((&'a mut Vec<(Pair, Row)>, &'a mut [f32]), &'a [Pair]);
-        let make = |((list, apart), pairs): Part<'_>| {
+        parallel::for_each_domain(&mut apart, size, &mut found, |first, apart, list| {
             list.clear();
-            for (&pair, apart) in pairs.iter().zip(apart) {
+            for (&pair, apart) in this.field.pairs[first..].iter().zip(apart) {
                 list.extend(this.make_row(pair, apart, cloth, bodies, settings).map(|row| (pair, row)));
             }
-        };
-        if rayon::current_num_threads() == 1 {
-            found.iter_mut().zip(apart.chunks_mut(size)).zip(this.field.pairs.chunks(size)).for_each(make);
-        } else {
-            found.par_iter_mut().zip(apart.par_chunks_mut(size)).zip(this.field.pairs.par_chunks(size)).for_each(make);
-        }
+        });
         (self.found, self.field.apart) = (found, apart);
         self.take_rows();
     }
@@ -490,16 +483,17 @@ impl Contacts {
     }
 
     /// Projects the rows once in a substep of `h` [s] of a position-based integrator, from shifts `before` to `now`; `first` in the first one of a step.
-    pub fn project(&mut self, now: &mut [Shift], before: &[Shift], inverse_mass: &[f64], h: f64, first: bool) {
+    pub fn project(&mut self, mut now: Shifted<'_>, before: &[Shift], inverse_mass: &[f64], h: f64, first: bool) {
         if !self.rows.is_empty() {
+            let was = |n: usize| widen(before[now.places[n] as usize]);
             if first {
-                row::begin(&mut self.rows, &self.bodies, inverse_mass, |n| widen(before[n]));
+                row::begin(&mut self.rows, &self.bodies, inverse_mass, was);
             } else {
-                row::go_on(&mut self.rows, &self.bodies, |n| widen(before[n]));
+                row::go_on(&mut self.rows, &self.bodies, was);
             }
             let enough = ENOUGH * self.thickness;
             let limits = (SUBSTEP_SWEEPS, enough, 0.0);
-            row::relax(&mut self.rows, &mut self.bodies, now, inverse_mass, h, limits, &mut self.moved);
+            row::relax(&mut self.rows, &mut self.bodies, &mut now, inverse_mass, h, limits, &mut self.moved);
         }
         self.end_part(h);
     }

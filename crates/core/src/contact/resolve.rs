@@ -19,8 +19,8 @@ use super::{KEPT, Report, TOUCHING, nearest};
 use crate::body::{Bodies, Pose};
 use crate::cloth::Cloth;
 use crate::math::{Mat3, Quat, Vec3, array, mapped, outer, turn, turn_vector};
+use crate::parallel;
 use crate::sets::Sets;
-use rayon::prelude::*;
 
 /// Rounds of impulses before zones are made.
 const IMPULSES: u32 = 12;
@@ -131,9 +131,10 @@ impl Resolver {
         let size = 4096;
         self.lists.resize_with(field.pairs.len().div_ceil(size), Vec::new);
         let (moved, apart) = (&self.moved, &field.apart);
-        let look = |((list, pairs), apart): ((&mut Vec<Hit>, &[Pair]), &[f32])| {
+        parallel::for_each_chunk(&mut self.lists, 1, |k, list| {
+            let list = &mut list[0];
             list.clear();
-            for (&pair, &apart) in pairs.iter().zip(apart) {
+            for (&pair, &apart) in field.pairs.iter().zip(apart).skip(k * size).take(size) {
                 let corners = field.corners(pair);
                 // What meets a ball at a node does so with its triangles.
                 let at_node = matches!(pair, Pair::BallNode(..));
@@ -151,12 +152,7 @@ impl Resolver {
                     list.push(Hit { pair, time, apart: f64::from(apart) });
                 }
             }
-        };
-        if rayon::current_num_threads() == 1 {
-            self.lists.iter_mut().zip(field.pairs.chunks(size)).zip(apart.chunks(size)).for_each(look);
-        } else {
-            self.lists.par_iter_mut().zip(field.pairs.par_chunks(size)).zip(apart.par_chunks(size)).for_each(look);
-        }
+        });
         self.hits.clear();
         self.lists.iter().for_each(|list| self.hits.extend_from_slice(list));
         self.hits.sort_unstable_by_key(|hit| hit.pair);

@@ -212,14 +212,22 @@ impl Moves for Arrived<'_> {
 }
 
 /// Shifts of position-based integrators.
-impl Moves for [Shift] {
+pub struct Shifted<'a> {
+    /// Shifts by place.
+    pub shift: &'a mut [Shift],
+    /// The place of every node.
+    pub places: &'a [u32],
+}
+
+impl Moves for Shifted<'_> {
     #[inline(always)]
     fn get(&self, node: usize) -> Vec3 {
-        widen(self[node])
+        widen(self.shift[self.places[node] as usize])
     }
     #[inline(always)]
     fn add(&mut self, node: usize, by: Vec3) {
-        self[node] = narrow(widen(self[node]) + by);
+        let shift = &mut self.shift[self.places[node] as usize];
+        *shift = narrow(widen(*shift) + by);
     }
 }
 

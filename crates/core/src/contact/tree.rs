@@ -6,8 +6,8 @@
 //!
 //! The tree is refitted each time. Triangles that are made by edits join the leaf of a neighbour; it is built anew when they have become many or its boxes have grown too much.
 
+use crate::parallel;
 use glam::Vec3A;
-use rayon::prelude::*;
 
 /// Triangles in a leaf, at most, when the tree is built.
 const LEAF: usize = 4;
@@ -342,23 +342,18 @@ impl Tree {
         self.stacks.resize_with(count, Vec::new);
         let mut stacks = std::mem::take(&mut self.stacks);
         let tree = &*self;
-        type Work<'a, T> = ((&'a mut Vec<T>, &'a mut Vec<(u32, u32)>), &'a [(u32, u32)]);
-        let work = |((list, stack), tasks): Work<'_, T>| {
+        parallel::for_each_domain(lists, 1, &mut stacks, |k, list, stack| {
+            let list = &mut list[0];
             list.clear();
             stack.clear();
-            stack.extend_from_slice(tasks);
+            stack.extend(tree.tasks.iter().skip(k * TOGETHER).take(TOGETHER));
             while let Some((a, b)) = stack.pop() {
                 if !tree.widen(a, b, reach, &mut |pair| stack.push(pair)) {
                     stack.pop();
                     tree.meet(a, b, reach, &take, list);
                 }
             }
-        };
-        if rayon::current_num_threads() == 1 {
-            lists.iter_mut().zip(&mut stacks).zip(self.tasks.chunks(TOGETHER)).for_each(work);
-        } else {
-            lists.par_iter_mut().zip(&mut stacks).zip(self.tasks.par_chunks(TOGETHER)).for_each(work);
-        }
+        });
         self.stacks = stacks;
     }
 

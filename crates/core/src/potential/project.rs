@@ -94,13 +94,18 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Says where nodes are kept, instead of which they are.
+    pub fn place(&mut self, places: &[u32]) {
+        self.nodes.as_flattened_mut().iter_mut().for_each(|n| *n = places[*n as usize]);
+    }
+
     /// Forgets λ at the beginning of a substep.
     pub fn forget(&mut self) {
         self.lambda.fill([0.0; LANES]);
     }
 }
 
-/// Where elements are projected: some nodes that may be moved, as single-precision shifts from where the step began.
+/// Where elements are projected, by numbers of nodes or of places that these are kept in: some that may be moved, as single-precision shifts from where the step began.
 /// Differences of places are thus as exact far from the origin as near it.
 pub struct Place<'a> {
     /// Where all nodes were when the step began [m].

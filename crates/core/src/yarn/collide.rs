@@ -29,7 +29,6 @@ use super::state::{Family, Kind, Woven};
 use crate::contact::ccd;
 use crate::math::Vec3;
 use crate::parallel;
-use rayon::prelude::*;
 
 /// Two segments that may come near each other in a step.
 #[derive(Clone, Copy, Debug)]
@@ -82,11 +81,7 @@ impl Woven {
         });
         found.extend(resting.into_iter().flatten());
         // No two are of the same segments, so there is one order.
-        if rayon::current_num_threads() == 1 {
-            found.sort_unstable_by_key(|found| found.key);
-        } else {
-            found.par_sort_unstable_by_key(|found| found.key);
-        }
+        parallel::sort_by_key(&mut found, |found| found.key);
         // What was a pair before knows which side it belongs to.
         let mut pairs = std::mem::take(&mut self.tables.pairs);
         let mut rests = std::mem::take(&mut self.tables.rests);

@@ -25,6 +25,7 @@
 //! Coarser graphs are left out then: they pull beside the cloth, and make it tremble.
 //! Costs about as much as steps of [`Implicit`] do; done only for criteria that [ask](crate::criterion::Criterion::wants_balance).
 
+use super::domain::Places;
 use crate::cloth::{Cloth, Touched};
 use crate::integrator::{Implicit, ImplicitSettings, Integrator, Unsolved};
 use crate::math::Vec3;
@@ -67,13 +68,13 @@ impl Balance {
         self.velocity.clear();
         self.velocity.extend_from_slice(&cloth.v);
         self.pushed.clear();
-        self.pushed.resize(cloth.x.len(), Vec3::ZERO);
     }
 
     /// Contacts are about to move nodes.
     pub(super) fn before_contacts(&mut self, now: &[Shift]) {
         self.unpushed.clear();
-        self.unpushed.extend_from_slice(&now[..self.pushed.len()]);
+        self.unpushed.extend_from_slice(now);
+        self.pushed.resize(now.len(), Vec3::ZERO);
     }
 
     /// Contacts have moved nodes.
@@ -84,9 +85,17 @@ impl Balance {
     }
 
     /// The step of `h` [s], in parts of `part` [s], is done.
-    pub(super) fn end(&mut self, cloth: &mut Cloth, forces: &mut Forces, load: &mut [Vec3], (part, h): (f64, f64)) {
+    pub(super) fn end(
+        &mut self,
+        cloth: &mut Cloth,
+        places: &Places,
+        forces: &mut Forces,
+        load: &mut [Vec3],
+        (part, h): (f64, f64),
+    ) {
         for (i, load) in load.iter_mut().enumerate() {
-            let gained = cloth.v.as_ref()[i] - self.velocity[i] - self.pushed[i] / part;
+            let pushed = self.pushed.get(places.of[i] as usize).copied().unwrap_or_default();
+            let gained = cloth.v.as_ref()[i] - self.velocity[i] - pushed / part;
             *load -= gained * (cloth.mass.as_ref()[i] / h);
         }
         cloth.lean.grow(cloth.x.len(), Vec3::ZERO);

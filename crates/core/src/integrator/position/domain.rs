@@ -1,21 +1,113 @@
-//! Which elements may be projected at the same time.
+//! Where nodes are kept, and which elements may be projected at the same time.
 //!
-//! Nodes are divided into *windows* of [`WINDOW`] successive numbers. An element with all its nodes in one window is *inside* it; one
+//! Nodes have *[places](Places)* in tables of whole *windows* of [`WINDOW`] places. An element with all its nodes in one window is *inside* it; one
 //! across the border of two, within half a window of it, is *between*: inside a window that is shifted by half. Windows don't
 //! touch each other's nodes, so threads take one each: first what is inside, then what is between. What reaches *far* comes
-//! last; nodes that tears have made, which have the last numbers, are among them, and are divided by where they came from. Within a part, elements have
-//! *colours*: no two of one colour share a node, so a block of one colour is vector code. A window's nodes stay in the first cache while
+//! last. Within a part, elements have *colours*: no two of one colour share a node, so a block of one colour is vector code. A window's nodes stay in the first cache while
 //! all of its elements are projected.
+//!
+//! Nodes from the start are in the order of their numbers, the same count in every window and an even number of windows, so that two threads have equal shares. In the middle of each window there is room for nodes that tears
+//! make: these have the last numbers, but are kept in the half of a window in which the node is that they came from, so that elements stay inside or between. What finds no room has places behind all others; its elements
+//! reach far, and are divided by where their nodes came from.
 //!
 //! All are functions of the mesh as it is (colours: greedily in the order of rows), never of how it came to be so: a resumed
 //! run has the same. After a tear everything is divided anew, and parts are coloured anew of which something has changed.
 
-/// Nodes in a window: 32 kB of shifts.
+use crate::cloth::Cloth;
+use ripstop_mesh::Id;
+
+/// Places in a window: 32 kB of shifts.
 pub const WINDOW: usize = 2048;
 
-/// How many nodes a table needs that is divided into whole windows.
+/// Nodes from the start in a window, at most, where there are several: a sixth is room.
+const FULL: usize = 1700;
+
+/// How many places a table needs that is divided into whole windows.
 pub fn padded(node_count: usize) -> usize {
     node_count.max(1).next_multiple_of(WINDOW)
+}
+
+/// A place for every node.
+#[derive(Clone, Default)]
+pub struct Places {
+    /// That of each node.
+    pub of: Vec<u32>,
+    /// The node of each place, [`Places::EMPTY`] if there is none.
+    pub node: Vec<u32>,
+    /// The place of the node from the start that the node of each place came from.
+    pub homes: Vec<u32>,
+}
+
+impl Places {
+    /// Has no node.
+    pub const EMPTY: u32 = u32::MAX;
+
+    /// One after the other.
+    pub fn plain(node_count: usize) -> Self {
+        let of: Vec<u32> = (0..node_count as u32).collect();
+        Self::at(of.clone(), &of, padded(node_count))
+    }
+
+    /// With room for what tears make.
+    pub fn new(cloth: &Cloth) -> Self {
+        let mut homes: Vec<u32> = Vec::with_capacity(cloth.parent.len());
+        for (n, parent) in cloth.parent.iter().enumerate() {
+            // Parents are older.
+            homes.push(homes.get(parent.index()).copied().unwrap_or(n as u32));
+        }
+        let first = homes.iter().enumerate().take_while(|(n, home)| *n == **home as usize).count();
+        if first <= FULL {
+            let of: Vec<u32> = (0..homes.len() as u32).collect();
+            return Self::at(of, &homes, padded(homes.len()));
+        }
+        let windows = 2 * first.div_ceil(2 * FULL);
+        let each = first.div_ceil(windows);
+        // The room of each window, from both of its ends.
+        let (low, high) = (each / 2, WINDOW - each.div_ceil(2));
+        let mut rooms = vec![[low, high]; windows];
+        let mut of: Vec<u32> = Vec::with_capacity(homes.len());
+        let mut behind = windows * WINDOW;
+        for (n, &home) in homes.iter().enumerate() {
+            let home = home as usize;
+            let place = if n < first {
+                let at = n % each;
+                n / each * WINDOW + if at < low { at } else { WINDOW - each + at }
+            } else {
+                let (window, upper) = (home / each, home % each >= low);
+                let room = rooms.get_mut(window).filter(|_| home < first);
+                match room {
+                    Some([next, _]) if !upper && *next < WINDOW / 2 => {
+                        *next += 1;
+                        window * WINDOW + *next - 1
+                    }
+                    Some([_, next]) if upper && *next > WINDOW / 2 => {
+                        *next -= 1;
+                        window * WINDOW + *next
+                    }
+                    _ => {
+                        behind += 1;
+                        behind - 1
+                    }
+                }
+            };
+            of.push(place as u32);
+        }
+        Self::at(of, &homes, padded(behind))
+    }
+
+    fn at(of: Vec<u32>, homes: &[u32], count: usize) -> Self {
+        let (mut node, mut home_places) = (vec![Self::EMPTY; count], (0..count as u32).collect::<Vec<u32>>());
+        for (n, &place) in of.iter().enumerate() {
+            node[place as usize] = n as u32;
+            home_places[place as usize] = of[homes[n] as usize];
+        }
+        Self { of, node, homes: home_places }
+    }
+
+    /// How many places there are, with those that have no node.
+    pub fn len(&self) -> usize {
+        self.node.len()
+    }
 }
 
 /// Something for every part that elements are divided into.
@@ -40,9 +132,9 @@ impl<T> Parts<T> {
     }
 }
 
-/// Divides elements by their nodes: which of them are in each part, in their order.
-pub fn divide<'a>(node_count: usize, elements: impl Iterator<Item = &'a [u32]>) -> Parts<Vec<u32>> {
-    let count = padded(node_count) / WINDOW;
+/// Divides elements by the places of their nodes, of a table of so many: which of them are in each part, in their order.
+pub fn divide<'a>(place_count: usize, elements: impl Iterator<Item = &'a [u32]>) -> Parts<Vec<u32>> {
+    let count = padded(place_count) / WINDOW;
     let mut parts =
         Parts { inside: vec![Vec::new(); count], between: vec![Vec::new(); count.saturating_sub(1)], far: Vec::new() };
     for (row, nodes) in elements.enumerate() {
@@ -101,13 +193,13 @@ pub fn colour(each: usize, places: &[u32], mut add: impl FnMut(usize, &[u32])) {
 pub struct Distant {
     /// Which of the elements.
     pub rows: Vec<u32>,
-    /// Their nodes, each once.
+    /// Places of their nodes, each once.
     pub nodes: Vec<u32>,
     /// For each element the places of its nodes among these.
     pub places: Vec<u32>,
 }
 
-/// Puts elements that reach far into windows of their own. Windows of one round share no node: nodes that tears have made are far from those around them by number, but not by their *homes*, the nodes from
+/// Puts elements that reach far into windows of their own. Windows of one round share no node: nodes that tears have made and that found no room are far from those around them, but not by their *homes*, the nodes from
 /// the start that they came from, so elements are divided by the windows of homes as others are by those of nodes. What reaches far even so, or has no room, comes after that, a window in each round.
 pub fn windows<const N: usize>(elements: &[[u32; N]], homes: &[u32]) -> Vec<Vec<Distant>> {
     let key = |nodes: &[u32; N]| {
@@ -159,4 +251,38 @@ fn fill<const N: usize>(elements: &[[u32; N]], rows: &mut Vec<u32>, place: &mut 
     let left = rows.split_off(count.count());
     nodes.iter().for_each(|&n| place[n as usize] = u32::MAX);
     Distant { rows: std::mem::replace(rows, left), nodes, places }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use ripstop_mesh::{ChangeLog, Vec2, generate};
+
+    #[test]
+    fn every_node_has_a_place_in_the_half_of_the_window_that_it_came_from() {
+        for (side, every) in [(30, 4), (60, 9), (100, 17), (100, 3)] {
+            let mut cloth = Cloth::flat(generate::grid(Vec2::ONE, [side, side]).unwrap(), 0.2, Placement::default());
+            let whole = Places::new(&cloth);
+            let mut log = ChangeLog::new();
+            for e in cloth.mesh.edges().step_by(every) {
+                cloth.mesh.open_edge(e, &mut log);
+            }
+            cloth.follow(&log);
+            let places = Places::new(&cloth);
+            assert!(cloth.x.len() > whole.of.len() && places.of.starts_with(&whole.of), "who was there stays");
+            for (n, &place) in places.of.iter().enumerate() {
+                assert_eq!(places.node[place as usize] as usize, n, "one node, one place");
+            }
+            assert_eq!(places.node.iter().filter(|&&n| n != Places::EMPTY).count(), cloth.x.len());
+            assert_eq!(places.len() % WINDOW, 0);
+            let windows = whole.len() / WINDOW;
+            assert!(windows == 1 || windows.is_multiple_of(2), "{windows} windows of {side}²");
+            let half = |place: u32| place as usize / (WINDOW / 2);
+            for &place in &places.of {
+                let (home, room) = (places.homes[place as usize], half(place) < 2 * windows);
+                assert!(!room || windows == 1 || half(home) == half(place), "{place} of {home}");
+            }
+        }
+    }
 }

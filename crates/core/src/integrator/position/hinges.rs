@@ -16,7 +16,7 @@
 //!
 //! Hinges have no damping. Differences at the beginning of the step are from double precision; blocks, windows and what reaches farther are as in `springs.rs`.
 
-use super::domain::WINDOW;
+use super::domain::{Places, WINDOW};
 use super::windows::{self, Block as _, Filled, Numbers, WIDTH, Window, Windows};
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
@@ -31,7 +31,7 @@ type Vectors = [Shift; WIDTH];
 /// Hinges of one colour.
 #[derive(Clone)]
 struct Block {
-    /// Places of the nodes in the window.
+    /// Places of the nodes in the window, times the bytes of a shift, so that they needn't be multiplied.
     nodes: [[u16; 4]; WIDTH],
     /// From the first node to the others at the beginning of the step [m].
     apart: [Vectors; 3],
@@ -60,16 +60,21 @@ impl windows::Block<4> for Block {
     }
 
     fn set(&mut self, lane: usize, hinge: Hinge) {
-        self.nodes[lane] = hinge.nodes.map(|place| place as u16);
+        self.nodes[lane] = hinge.nodes.map(|place| (place << 4) as u16);
         self.stiffness[lane] = hinge.stiffness as f32;
         self.least[lane] = (CRUSHED * CRUSHED * hinge.low_squared) as f32;
     }
 
     #[inline(always)]
     fn places(&self, lane: usize) -> [usize; 4] {
-        const { assert!(WINDOW.is_power_of_two() && WINDOW <= 65536) };
+        const { assert!(WINDOW.is_power_of_two() && WINDOW <= 4096) };
         let [a, b, c, d] = self.nodes[lane];
-        [a as usize & (WINDOW - 1), b as usize & (WINDOW - 1), c as usize & (WINDOW - 1), d as usize & (WINDOW - 1)]
+        [
+            a as usize >> 4 & (WINDOW - 1),
+            b as usize >> 4 & (WINDOW - 1),
+            c as usize >> 4 & (WINDOW - 1),
+            d as usize >> 4 & (WINDOW - 1),
+        ]
     }
 
     fn begin(&mut self, lane: usize, nodes: [usize; 4], start: &[Vec3], inverse_mass: &[f64]) {
@@ -102,9 +107,9 @@ struct Law {
 }
 
 impl Hinges {
-    /// Divides and colours hinges, in their order. `homes` has the node from the start that each node came from.
-    pub fn renew(&mut self, hinges: &[Hinge], homes: &[u32]) {
-        self.windows.renew(hinges, homes);
+    /// Divides and colours hinges, in their order.
+    pub fn renew(&mut self, hinges: &[Hinge], places: &Places) {
+        self.windows.renew(hinges, places);
     }
 
     /// Takes what stays the same in a step of substeps of `h` [s], each of whose projections stands for a time of `span` [s].
@@ -307,7 +312,7 @@ mod tests {
         let inner = cloth.mesh.edges().filter(|&e| !cloth.mesh.is_border_edge(e));
         let rows: Vec<(EdgeId, Hinge)> = inner.zip(all.iter().copied()).collect();
         let mut made = Hinges::default();
-        made.renew(&all, &super::super::homes(&cloth));
+        made.renew(&all, &Places::new(&cloth));
         // A projection in every fourth substep.
         let (h, span) = (1e-3, 4e-3);
         made.begin(&cloth.x, &cloth.inverse_mass, h, span);

@@ -26,8 +26,9 @@
 //! Source: Müller 2008 (hierarchical position-based dynamics); deviations: middles of mass in place of the chosen nodes themselves,
 //! compliance, and lengths that see slits.
 
+use super::Shifts;
+use super::domain::{self, Places};
 use super::springs::Springs;
-use super::{Shifts, domain};
 use crate::cloth::Cloth;
 use crate::math::{Vec2, Vec3};
 use crate::parallel;
@@ -109,6 +110,12 @@ type Around = Grouped<(u32, u32)>;
 type Weights = Grouped<(u32, f32)>;
 
 impl Weights {
+    /// Rows by the places of their nodes.
+    fn by_place(&self, places: &Places) -> Self {
+        let rows = (0..self.start.len() - 1).flat_map(|n| self.at(n).iter().map(move |item| (places.of[n], *item)));
+        Self::collect(places.len(), rows)
+    }
+
     /// The weighted sum of the shifts of the others.
     #[inline(always)]
     fn sum(&self, n: usize, shift: &[Shift]) -> Shift {
@@ -312,9 +319,9 @@ impl Graph {
         let springs: Vec<Spring> = (links.iter())
             .map(|link| Spring { nodes: link.nodes, rest: link.middle * link.flow, stiffness: link.stiffness })
             .collect();
-        let (links_between, homes) = (springs, (0..count as u32).collect::<Vec<u32>>());
+        let links_between = springs;
         let mut springs = Springs::new(0.0, 0.0);
-        springs.renew(&links_between, &homes);
+        springs.renew(&links_between, &Places::plain(count));
         let inverse_mass = mass.iter().zip(&held).map(|(m, held)| if *held { 0.0 } else { 1.0 / m }).collect();
         let level = Level {
             springs,
@@ -331,7 +338,7 @@ impl Graph {
 
 impl Levels {
     /// Builds `count` levels, or fewer for a small cloth. `bound` is an upper bound of the stiffness at each node [N/m].
-    pub fn new(cloth: &Cloth, bound: &[f64], count: u32) -> Self {
+    pub fn new(cloth: &Cloth, places: &Places, bound: &[f64], count: u32) -> Self {
         let mut graph = Graph::of(cloth, bound);
         let mut levels = Vec::new();
         let held = graph.held.clone();
@@ -339,6 +346,11 @@ impl Levels {
             let Some((coarse, level)) = graph.coarser() else { break };
             graph = coarse;
             levels.push(level);
+        }
+        // The nodes of the cloth itself have places.
+        if let Some(Level { parents, children, .. }) = levels.first_mut() {
+            *parents = parents.by_place(places);
+            children.of.iter_mut().for_each(|(n, _)| *n = places.of[*n as usize]);
         }
         Self { levels, held }
     }
@@ -348,7 +360,7 @@ impl Levels {
         self.held.iter().copied().eq(cloth.inverse_mass.iter().map(|w| *w == 0.0))
     }
 
-    /// Begins a step of substeps of `h` [s].
+    /// Begins a step of substeps of `h` [s]; places of the cloth are at `start`.
     pub fn begin(&mut self, start: &[Vec3], h: f64) {
         for l in 0..self.levels.len() {
             let (finer, rest) = self.levels.split_at_mut(l);

@@ -7,7 +7,7 @@
 //!    goes into the velocities;
 //! 3. positions and velocities are written back in double precision.
 //!
-//! Elements are divided and coloured in `domain.rs`, the same way for all kinds. Plain springs are projected in `springs.rs`; of the
+//! Nodes have places and elements are divided and coloured in `domain.rs`, the same way for all kinds. Plain springs are projected in `springs.rs`; of the
 //! others, rows of one colour are copied into blocks that their potential projects as vector code. Triangles of a membrane with one matrix C are projected in `triangles.rs`, hinges with one stiffness each in `hinges.rs`.
 
 mod balance;
@@ -24,13 +24,14 @@ pub use pbd::{Pbd, PbdSettings};
 pub use xpbd::{Xpbd, XpbdSettings};
 
 use crate::cloth::Cloth;
+use crate::contact::Contacts;
+use crate::contact::row::Shifted;
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
 use crate::parallel;
 use crate::potential::{Batch, Forces, Place, Plain, Potential, Shift, narrow, widen};
-use domain::{Parts, WINDOW};
+use domain::{Parts, Places, WINDOW};
 use hinges::Hinges;
-use ripstop_mesh::Id;
 use springs::Springs;
 use triangles::Triangles;
 
@@ -42,7 +43,7 @@ const CONTACT_STEP: f64 = 1.0 / 240.0;
 /// 2 loads are as with every substep. 1.5 is below that, and the least for which the sheet of `ripstop-bench torn` bends in every eighth substep instead of every fourth: a choice for that sheet.
 const RESOLVED: f64 = 1.5;
 
-/// Positions and velocities during a step, in single precision. A shift of 5 cm is exact to 4 nm, so a velocity found from a
+/// Positions and velocities during a step, in single precision, by [place](Places). A shift of 5 cm is exact to 4 nm, so a velocity found from a
 /// substep of 1 ms is to 4 µm/s.
 #[derive(Default)]
 struct Shifts {
@@ -54,6 +55,10 @@ struct Shifts {
     speed: Vec<Shift>,
     /// What loads add to velocities in each substep [m/s].
     kick: Vec<Shift>,
+    /// Where places were when the step began [m].
+    start: Vec<Vec3>,
+    /// One over their mass [1/kg], zero where there is no node.
+    inverse_mass: Vec<f64>,
     /// Length of a substep [s].
     h: f64,
 }
@@ -95,27 +100,34 @@ fn caught_up(now: f32, before: f32, speed: f32, h: f32, per_h: f32) -> f32 {
 
 impl Shifts {
     /// Begins a step of substeps of `h` [s] under `load` [N].
-    fn begin(&mut self, cloth: &Cloth, load: &[Vec3], h: f64) {
-        let count = cloth.x.len();
+    fn begin(&mut self, cloth: &Cloth, places: &Places, load: &[Vec3], h: f64) {
+        let Self { now, before, speed, kick, start, inverse_mass, .. } = self;
         self.h = h;
-        self.now.clear();
-        self.now.resize(domain::padded(count), [0.0; 4]);
-        self.before.resize(domain::padded(count), [0.0; 4]);
-        self.speed.resize(count, [0.0; 4]);
-        self.kick.resize(count, [0.0; 4]);
-        let (v, w): (&[Vec3], &[f64]) = (&cloth.v, &cloth.inverse_mass);
-        parallel::for_each_pair(&mut self.speed, &mut self.kick, |i, speed, kick| {
-            *speed = narrow(v[i]);
-            *kick = narrow(load[i] * (w[i] * h));
+        for table in [&mut *now, before, speed, kick] {
+            table.resize(places.len(), [0.0; 4]);
+        }
+        start.resize(places.len(), Vec3::ZERO);
+        inverse_mass.resize(places.len(), 0.0);
+        let (x, v, w): (&[Vec3], &[Vec3], &[f64]) = (&cloth.x, &cloth.v, &cloth.inverse_mass);
+        let node = |place: usize| Some(places.node[place] as usize).filter(|&n| n < x.len());
+        parallel::for_each_triple(now, speed, kick, |first, now, speed, kick| {
+            now.fill([0.0; 4]);
+            for (k, (speed, kick)) in speed.iter_mut().zip(kick).enumerate() {
+                (*speed, *kick) = match node(first + k) {
+                    Some(n) => (narrow(v[n]), narrow(load[n] * (w[n] * h))),
+                    None => ([0.0; 4], [0.0; 4]),
+                };
+            }
+        });
+        parallel::for_each_pair(start, inverse_mass, |place, start, inverse_mass| {
+            (*start, *inverse_mass) = node(place).map_or((Vec3::ZERO, 0.0), |n| (x[n], w[n]));
         });
     }
 
     /// Moves all nodes by their velocity: begins a substep, and ends the one before unless this is the `first`.
     fn predict(&mut self, first: bool) {
         let (h, per_h, kick) = (self.h as f32, (1.0 / self.h) as f32, &self.kick);
-        let count = kick.len();
-        let (now, before, speed) = (&mut self.now[..count], &mut self.before[..count], &mut self.speed[..]);
-        parallel::for_each_triple(now, before, speed, |from, now, before, speed| {
+        parallel::for_each_triple(&mut self.now, &mut self.before, &mut self.speed, |from, now, before, speed| {
             let kick = &kick[from..from + now.len()];
             if first {
                 lanes::run(Predict::<true> { now, before, speed, kick, h, per_h });
@@ -123,6 +135,12 @@ impl Shifts {
                 lanes::run(Predict::<false> { now, before, speed, kick, h, per_h });
             }
         });
+    }
+
+    /// Has nodes meet what they touch, at the end of a substep; `first` in the first one of a step.
+    fn meet(&mut self, contacts: &mut Contacts, places: &Places, inverse_mass: &[f64], first: bool) {
+        let now = Shifted { shift: &mut self.now, places: &places.of };
+        contacts.project(now, &self.before, inverse_mass, self.h, first);
     }
 
     /// Ends the last substep.
@@ -136,14 +154,15 @@ impl Shifts {
     }
 
     /// Writes the step of `h` [s] back. Held nodes go by their own velocity, exactly.
-    fn end(&self, cloth: &mut Cloth, h: f64) {
+    fn end(&self, cloth: &mut Cloth, places: &Places, h: f64) {
         let (now, speed, w): (_, _, &[f64]) = (&self.now, &self.speed, &cloth.inverse_mass);
         parallel::for_each_pair(&mut cloth.x, &mut cloth.v, |i, x, v| {
             if w[i] == 0.0 {
                 *x += *v * h;
             } else {
-                *x += widen(now[i]);
-                *v = widen(speed[i]);
+                let place = places.of[i] as usize;
+                *x += widen(now[place]);
+                *v = widen(speed[place]);
             }
         });
     }
@@ -157,24 +176,25 @@ struct General {
 
 impl General {
     /// All rows of a potential.
-    fn new(potential: &dyn Potential, node_count: usize) -> Self {
+    fn new(potential: &dyn Potential, places: &Places) -> Self {
         let (mut rows, mut nodes, mut each) = (Vec::new(), Vec::new(), 1);
         potential.visit_rows(&mut |row, of| {
             rows.push(row);
-            nodes.extend(of.iter().map(|&n| n as u32));
+            nodes.extend(of.iter().map(|&n| places.of[n]));
             each = of.len();
         });
-        let parts = domain::divide(node_count, nodes.chunks_exact(each)).map(|first, part| {
+        let parts = domain::divide(places.len(), nodes.chunks_exact(each)).map(|first, part| {
             let of = |&k: &u32| nodes[each * k as usize..][..each].iter().map(|n| n - first as u32);
-            let places: Vec<u32> = part.iter().flat_map(of).collect();
+            let in_window: Vec<u32> = part.iter().flat_map(of).collect();
             let (mut batch, mut some) = (Batch::default(), Vec::new());
-            domain::colour(each, &places, |colour, group| {
+            domain::colour(each, &in_window, |colour, group| {
                 some.clear();
                 some.extend(group.iter().map(|&k| rows[part[k as usize] as usize]));
                 // Rows of the last colour may share nodes: each is a block.
                 some.chunks(if colour == domain::CROWDED { 1 } else { rows.len() })
                     .for_each(|rows| potential.copy_rows(rows, &mut batch));
             });
+            batch.place(&places.of);
             batch
         });
         Self { parts }
@@ -185,9 +205,9 @@ impl General {
         inside.iter_mut().chain(between).chain([far]).for_each(Batch::forget);
     }
 
-    fn sweep(&mut self, potential: &dyn Potential, cloth: &Cloth, shifts: &mut Shifts, span: f64) {
+    fn sweep(&mut self, potential: &dyn Potential, shifts: &mut Shifts, span: f64) {
         let (start, inverse_mass, before, h): (&[Vec3], &[f64], &[Shift], f64) =
-            (&cloth.x, &cloth.inverse_mass, &shifts.before, shifts.h);
+            (&shifts.start, &shifts.inverse_mass, &shifts.before, shifts.h);
         let project = |first: usize, shift: &mut [Shift], batch: &mut Batch| {
             potential.project(batch, &mut Place { start, inverse_mass, before, first, shift, h, span });
         };
@@ -226,7 +246,8 @@ struct Tables {
     paces: Vec<[f64; 2]>,
     /// Substeps that each projection of each stands for.
     every: Vec<u32>,
-    node_count: usize,
+    /// Where nodes are kept.
+    places: Places,
 }
 
 /// Highest angular frequency of a potential, squared: in the middle of all nodes, and of those that it acts on [1/s²]. In the middle, since bonds are few, and single ones are stiffer than anything else.
@@ -244,16 +265,6 @@ fn paces(potential: &dyn Potential, cloth: &Cloth) -> [f64; 2] {
     [of_all, middle(&mut paces)]
 }
 
-/// The node from the start that each node came from.
-fn homes(cloth: &Cloth) -> Vec<u32> {
-    let mut homes: Vec<u32> = Vec::with_capacity(cloth.parent.len());
-    for (n, parent) in cloth.parent.iter().enumerate() {
-        // Parents are older.
-        homes.push(homes.get(parent.index()).copied().unwrap_or(n as u32));
-    }
-    homes
-}
-
 /// The number in the middle of some; zero if there is none.
 fn middle(all: &mut [f64]) -> f64 {
     match all.len() / 2 {
@@ -265,7 +276,10 @@ fn middle(all: &mut [f64]) -> f64 {
 impl Tables {
     /// Follows changes of the cloth; true if there were any.
     fn link(&mut self, cloth: &Cloth, forces: &Forces) -> bool {
-        let (count, before) = (cloth.x.len(), self.node_count);
+        let more = cloth.x.len() != self.places.of.len();
+        if more {
+            self.places = Places::new(cloth);
+        }
         let version_of = |k: usize| Some(forces.potentials[k].version());
         let all = forces.potentials.len();
         if self.tables.len() != all {
@@ -274,25 +288,26 @@ impl Tables {
             self.paces = vec![[0.0; 2]; all];
         }
         let stale: Vec<usize> = (0..all).filter(|&k| self.versions[k] != version_of(k)).collect();
-        let homes = if stale.is_empty() { Vec::new() } else { homes(cloth) };
         // Each with its own table.
         let mut renewed: Vec<(usize, Table, [f64; 2])> =
             stale.iter().map(|&k| (k, std::mem::replace(&mut self.tables[k], Table::Load), [0.0; 2])).collect();
+        let places = &self.places;
         parallel::for_each_chunk(&mut renewed, 1, |_, one| {
             let (k, table, pace) = &mut one[0];
             let potential = &*forces.potentials[*k];
-            table.renew(potential, &homes);
+            table.renew(potential, places);
             *pace = paces(potential, cloth);
         });
         for (k, table, pace) in renewed {
             (self.tables[k], self.versions[k], self.paces[k]) = (table, version_of(k), pace);
         }
-        self.node_count = count;
-        !stale.is_empty() || count != before
+        !stale.is_empty() || more
     }
 
-    /// Begins a step of so many substeps of `h` [s]. What is softer than the stiffest has slower waves, and is projected as much less often, as far as these are still followed.
-    fn begin(&mut self, cloth: &Cloth, h: f64, substeps: u32) {
+    /// Begins a step of so many substeps, with `shifts` that have begun. What is softer than the stiffest has slower waves, and is projected as much less often, as far as these are still followed.
+    fn begin(&mut self, shifts: &Shifts, substeps: u32) {
+        let Shifts { start, inverse_mass, h, .. } = shifts;
+        let h = *h;
         self.every.clear();
         let stiffest = self.paces.iter().map(|paces| paces[0]).fold(0.0, f64::max);
         for (table, &[_, pace]) in self.tables.iter_mut().zip(&self.paces) {
@@ -303,15 +318,15 @@ impl Tables {
                 .unwrap_or(1);
             match table {
                 Table::Springs(springs) => {
-                    springs.begin(&cloth.x, &cloth.inverse_mass, h);
+                    springs.begin(start, inverse_mass, h);
                     self.every.push(1);
                 }
                 Table::Triangles(triangles) => {
-                    triangles.begin(&cloth.x, &cloth.inverse_mass, h, h * f64::from(every));
+                    triangles.begin(start, inverse_mass, h, h * f64::from(every));
                     self.every.push(every);
                 }
                 Table::Hinges(hinges) => {
-                    hinges.begin(&cloth.x, &cloth.inverse_mass, h, h * f64::from(every));
+                    hinges.begin(start, inverse_mass, h, h * f64::from(every));
                     self.every.push(every);
                 }
                 Table::General(_) | Table::Load => self.every.push(every),
@@ -333,12 +348,12 @@ impl Tables {
     }
 
     /// Projects all that aren't springs and whose turn it is in this substep, the last first: models name the stiffest first. `again` if this is one of several iterations.
-    fn sweep_general(&mut self, cloth: &Cloth, forces: &Forces, shifts: &mut Shifts, substep: u32, again: bool) {
+    fn sweep_general(&mut self, forces: &Forces, shifts: &mut Shifts, substep: u32, again: bool) {
         let turns = self.tables.iter_mut().zip(&self.every).zip(&forces.potentials);
         for ((table, &every), potential) in turns.rev().filter(|((_, every), _)| (substep + 1).is_multiple_of(**every))
         {
             match table {
-                Table::General(general) => general.sweep(&**potential, cloth, shifts, shifts.h * f64::from(every)),
+                Table::General(general) => general.sweep(&**potential, shifts, shifts.h * f64::from(every)),
                 Table::Triangles(triangles) => triangles.sweep(&mut shifts.now, &shifts.before, again),
                 Table::Hinges(hinges) => hinges.sweep(&mut shifts.now, &shifts.before, again),
                 Table::Springs(_) | Table::Load => {}
@@ -358,7 +373,7 @@ impl Tables {
 
 impl Table {
     /// Becomes that of a potential as it is now; what has not changed stays as it is.
-    fn renew(&mut self, potential: &dyn Potential, homes: &[u32]) {
+    fn renew(&mut self, potential: &dyn Potential, places: &Places) {
         if !potential.is_stiff() {
             *self = Self::Load;
             return;
@@ -367,20 +382,20 @@ impl Table {
         *self = match potential.plain() {
             Some(Plain::Hinges(hinges)) => {
                 let mut table = if let Self::Hinges(was) = was { was } else { Hinges::default() };
-                table.renew(&hinges, homes);
+                table.renew(&hinges, places);
                 Self::Hinges(table)
             }
             Some(Plain::Triangles(triangles, elasticity)) => {
                 let mut table = if let Self::Triangles(was) = was { was } else { Triangles::default() };
-                table.renew(&triangles, elasticity, potential.lag(), homes);
+                table.renew(&triangles, elasticity, potential.lag(), places);
                 Self::Triangles(table)
             }
             Some(Plain::Springs(springs)) => {
                 let mut table = if let Self::Springs(was) = was { was } else { Springs::new(1.0, potential.lag()) };
-                table.renew(&springs, homes);
+                table.renew(&springs, places);
                 Self::Springs(table)
             }
-            None => Self::General(General::new(potential, homes.len())),
+            None => Self::General(General::new(potential, places)),
         };
     }
 }
@@ -415,7 +430,9 @@ mod tests {
             let (cloth, forces) = bonded(force);
             let mut tables = Tables::default();
             tables.link(&cloth, &forces);
-            tables.begin(&cloth, 1e-4, 16);
+            let (mut shifts, load) = (Shifts::default(), vec![Vec3::ZERO; cloth.x.len()]);
+            shifts.begin(&cloth, &tables.places, &load, 1e-4);
+            tables.begin(&shifts, 16);
             let every = |name: &str| {
                 let at = forces.potentials.iter().position(|potential| potential.name() == name);
                 at.map(|at| tables.every[at])

@@ -104,19 +104,19 @@ impl Integrator for Pbd {
         }
         load.resize(cloth.x.len(), Vec3::ZERO);
         forces.evaluate_part(false, cloth, &cloth.x, &cloth.v, load);
-        shifts.begin(cloth, load, h);
-        tables.begin(cloth, h, 1);
+        shifts.begin(cloth, &tables.places, load, h);
+        tables.begin(shifts, 1);
         shifts.predict(true);
         tables.forget(false);
-        tables.sweep_general(cloth, forces, shifts, 0, false);
+        tables.sweep_general(forces, shifts, 0, false);
         tables.sweep_springs(shifts, false);
-        let Shifts { now, before, .. } = shifts;
-        let mut place =
-            Place { start: &cloth.x, inverse_mass: &cloth.inverse_mass, before, first: 0, shift: now, h, span: h };
+        let (Shifts { now: shift, before, start, inverse_mass, .. }, places) = (&mut *shifts, &tables.places);
+        let mut place = Place { start, inverse_mass, before, first: 0, shift, h, span: h };
         for _ in 0..settings.sweeps {
             for &e in &*edges {
                 let most = (1.0 + settings.limit) * cloth.rest[e];
-                place.project(&cloth.mesh.edge_nodes(e).map(Id::index), 0.0, &mut 0.0, |x| {
+                let nodes = cloth.mesh.edge_nodes(e).map(|n| places.of[n.index()] as usize);
+                place.project(&nodes, 0.0, &mut 0.0, |x| {
                     let along = x[1] - x[0];
                     let length = along.length();
                     let unit = along * inverse_or_zero(length);
@@ -125,10 +125,10 @@ impl Integrator for Pbd {
             }
         }
         if let Some(contacts) = contacts {
-            contacts.project(&mut shifts.now, &shifts.before, &cloth.inverse_mass, h, true);
+            shifts.meet(contacts, &tables.places, &cloth.inverse_mass, true);
         }
         shifts.settle();
-        shifts.end(cloth, h);
+        shifts.end(cloth, &tables.places, h);
     }
 
     fn contact_step(&self) -> f64 {

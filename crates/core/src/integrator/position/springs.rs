@@ -9,7 +9,7 @@
 //! and its nodes are in a window of fixed length (see `domain.rs`), where no index can be wrong. Springs that reach
 //! farther have their nodes copied into a window and back.
 
-use super::domain::{CROWDED, WINDOW};
+use super::domain::{CROWDED, Places, WINDOW};
 use super::windows::{Numbers, WIDTH, Window, Windows, runs};
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
@@ -169,9 +169,9 @@ impl Springs {
         Self { windows: Windows::default(), push, lag, gamma: 0.0 }
     }
 
-    /// Divides and colours springs, in their order. `homes` has the node from the start that each node came from.
-    pub fn renew(&mut self, springs: &[Spring], homes: &[u32]) {
-        self.windows.renew(springs, homes);
+    /// Divides and colours springs, in their order.
+    pub fn renew(&mut self, springs: &[Spring], places: &Places) {
+        self.windows.renew(springs, places);
     }
 
     /// Computes what stays the same in a step of substeps of `h` [s].
@@ -279,7 +279,7 @@ mod tests {
             Spring { nodes, rest: cloth.rest[e], stiffness: 100.0 + f64::from(e.0) }
         };
         let mut springs = Springs::new(1.0, 0.0);
-        springs.renew(&cloth.mesh.edges().map(spring).collect::<Vec<_>>(), &super::super::homes(cloth));
+        springs.renew(&cloth.mesh.edges().map(spring).collect::<Vec<_>>(), &Places::new(cloth));
         springs
     }
 
@@ -322,8 +322,9 @@ mod tests {
             prop_assert!(nodes.windows(2).all(|pair| pair[0] != pair[1]), "a node twice in a run");
             found.extend(run);
         }
+        let place = Places::new(cloth).of;
         let mut all: Vec<[usize; 2]> =
-            cloth.mesh.edges().map(|e| cloth.mesh.edge_nodes(e).map(|n| n.0 as usize)).collect();
+            cloth.mesh.edges().map(|e| cloth.mesh.edge_nodes(e).map(|n| place[n.0 as usize] as usize)).collect();
         found.sort_unstable();
         all.sort_unstable();
         prop_assert_eq!(found, all);
@@ -347,7 +348,22 @@ mod tests {
     }
 
     #[test]
-    fn new_nodes_are_far_from_old_ones_and_have_their_springs() {
+    fn what_is_torn_stays_in_its_window_while_there_is_room() {
+        let mesh = generate::grid(Vec2::ONE, [100, 100]).unwrap();
+        let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
+        let mut log = ChangeLog::new();
+        for e in cloth.mesh.edges().step_by(23) {
+            cloth.mesh.open_edge(e, &mut log);
+        }
+        cloth.follow(&log);
+        assert!(cloth.x.len() > 10_300, "{} nodes", cloth.x.len());
+        let made = springs(&cloth);
+        assert!(made.windows.far.is_empty() && !made.windows.between.is_empty());
+        check(&made, &cloth).unwrap();
+    }
+
+    #[test]
+    fn what_finds_no_room_is_far_and_has_its_springs() {
         let mesh = generate::grid(Vec2::ONE, [80, 80]).unwrap();
         let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
         assert!(springs(&cloth).windows.far.is_empty() && !springs(&cloth).windows.between.is_empty());

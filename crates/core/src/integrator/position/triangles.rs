@@ -18,7 +18,7 @@
 //! So there is no root, and of each triangle three nodes are read and written and three products taken. Nodes are read as vectors of four ([`Vec4`]): of arrays the compiler makes gathers of single numbers, for half as much time again. Differences at the beginning of the step are from double precision; blocks, windows and what reaches
 //! farther are as in `springs.rs`.
 
-use super::domain::WINDOW;
+use super::domain::{Places, WINDOW};
 use super::windows::{self, Block as _, Filled, Numbers, WIDTH, Window, Windows};
 use crate::lanes::{self, Work};
 use crate::math::Vec3;
@@ -31,7 +31,7 @@ const RUN: usize = 8;
 /// Triangles of one colour.
 #[derive(Clone)]
 struct Block {
-    /// Places of the nodes in the window.
+    /// Places of the nodes in the window, times the bytes of a shift, so that they needn't be multiplied.
     nodes: [[u16; 3]; WIDTH],
     /// p and q at the beginning of the step [m].
     apart: [[Shift; 2]; WIDTH],
@@ -63,7 +63,7 @@ impl windows::Block<3> for Block {
     }
 
     fn set(&mut self, lane: usize, triangle: Triangle) {
-        self.nodes[lane] = triangle.nodes.map(|place| place as u16);
+        self.nodes[lane] = triangle.nodes.map(|place| (place << 4) as u16);
         (0..4).for_each(|k| self.weights[k][lane] = triangle.weights[k] as f32);
         (0..3).for_each(|k| self.metric[k][lane] = triangle.metric[k] as f32);
         self.area[lane] = triangle.area as f32;
@@ -71,9 +71,9 @@ impl windows::Block<3> for Block {
 
     #[inline(always)]
     fn places(&self, lane: usize) -> [usize; 3] {
-        const { assert!(WINDOW.is_power_of_two() && WINDOW <= 65536) };
+        const { assert!(WINDOW.is_power_of_two() && WINDOW <= 4096) };
         let [a, b, c] = self.nodes[lane];
-        [a as usize & (WINDOW - 1), b as usize & (WINDOW - 1), c as usize & (WINDOW - 1)]
+        [a as usize >> 4 & (WINDOW - 1), b as usize >> 4 & (WINDOW - 1), c as usize >> 4 & (WINDOW - 1)]
     }
 
     fn begin(&mut self, lane: usize, [a, b, c]: [usize; 3], start: &[Vec3], inverse_mass: &[f64]) {
@@ -122,11 +122,11 @@ struct Law {
 }
 
 impl Triangles {
-    /// Divides and colours triangles, in their order. `homes` has the node from the start that each node came from, `lag` is dashpot over spring [s].
-    pub fn renew(&mut self, triangles: &[Triangle], elasticity: Elasticity, lag: f64, homes: &[u32]) {
+    /// Divides and colours triangles, in their order. `lag` is dashpot over spring [s].
+    pub fn renew(&mut self, triangles: &[Triangle], elasticity: Elasticity, lag: f64, places: &Places) {
         let Elasticity { weft, across, warp, shear } = elasticity;
         (self.law.c, self.lag) = ([weft, across, warp, shear].map(|c| c as f32), lag);
-        self.windows.renew(triangles, homes);
+        self.windows.renew(triangles, places);
     }
 
     /// Takes what stays the same in a step of substeps of `h` [s], each of whose projections stands for a time of `span` [s].
@@ -288,7 +288,7 @@ mod tests {
         let set = ElementSet::new(SHEET, cloth);
         let Some(Plain::Triangles(all, _)) = set.plain() else { panic!("C is constant") };
         let mut made = Triangles::default();
-        made.renew(&all, SHEET.elasticity, SHEET.damping, &super::super::homes(cloth));
+        made.renew(&all, SHEET.elasticity, SHEET.damping, &Places::new(cloth));
         (all, made)
     }
 
@@ -334,7 +334,8 @@ mod tests {
                 assert!(nodes.windows(2).all(|pair| pair[0] != pair[1]), "a node twice in a run");
             }
             let mut found = runs.concat();
-            let mut wanted: Vec<[usize; 3]> = all.iter().map(|t| t.nodes.map(|n| n as usize)).collect();
+            let place = Places::new(&cloth).of;
+            let mut wanted: Vec<[usize; 3]> = all.iter().map(|t| t.nodes.map(|n| place[n as usize] as usize)).collect();
             found.sort_unstable();
             wanted.sort_unstable();
             assert_eq!(found, wanted);

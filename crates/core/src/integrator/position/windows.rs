@@ -2,7 +2,7 @@
 //!
 //! Elements inside a window and between two are projected where their nodes are; those that [reach far](domain::windows) have the shifts of their nodes copied into a window of their own and back, some at the same time.
 
-use super::domain::{self, CROWDED, Distant, Parts, WINDOW};
+use super::domain::{self, CROWDED, Distant, Parts, Places, WINDOW};
 use crate::math::Vec3;
 use crate::parallel;
 use crate::potential::Shift;
@@ -75,7 +75,7 @@ pub trait Block<const N: usize>: Clone + Send {
     /// Places of the nodes in the window.
     fn places(&self, lane: usize) -> [usize; N];
 
-    /// Takes what stays the same in a step, of these nodes.
+    /// Takes what stays the same in a step, of these places.
     fn begin(&mut self, lane: usize, nodes: [usize; N], start: &[Vec3], inverse_mass: &[f64]);
 }
 
@@ -158,7 +158,7 @@ impl<B, E> Filled<B, E> {
     }
 }
 
-/// Which node has a place in a window.
+/// Which place of all has one in a window.
 #[derive(Clone, Copy)]
 pub enum Nodes<'a> {
     /// One after the other, from this one on.
@@ -202,41 +202,40 @@ pub struct Windows<B> {
     pub far: Vec<Vec<Far<B>>>,
 }
 
-/// An element with places instead of nodes.
-fn placed<B: Blocks<N>, const N: usize>(mut element: B::Element, place: impl Fn(usize, u32) -> u32) -> B::Element {
-    let nodes = B::nodes(&mut element);
-    (0..N).for_each(|k| nodes[k] = place(k, nodes[k]));
+/// An element with these places in a window instead of nodes.
+fn placed<B: Blocks<N>, const N: usize>(mut element: B::Element, places: [u32; N]) -> B::Element {
+    *B::nodes(&mut element) = places;
     element
 }
 
 impl<B> Windows<B> {
-    /// Divides and colours elements, in their order; what has not changed since stays as it is. `homes` has the node from the start that each node came from.
-    pub fn renew<const N: usize>(&mut self, elements: &[B::Element], homes: &[u32])
+    /// Divides and colours elements, in their order; what has not changed since stays as it is.
+    pub fn renew<const N: usize>(&mut self, elements: &[B::Element], places: &Places)
     where
         B: Blocks<N>,
     {
-        let nodes: Vec<[u32; N]> = elements.iter().map(|&element| nodes_of::<B, N>(element)).collect();
-        let Parts { inside, between, far } = domain::divide(homes.len(), nodes.iter().map(|nodes| &nodes[..]));
+        let nodes: Vec<[u32; N]> =
+            elements.iter().map(|&element| nodes_of::<B, N>(element).map(|n| places.of[n as usize])).collect();
+        let Parts { inside, between, far } = domain::divide(places.len(), nodes.iter().map(|nodes| &nodes[..]));
         for (shift, rows, parts) in [(0, inside, &mut self.inside), (WINDOW / 2, between, &mut self.between)] {
             parts.resize_with(rows.len(), B::default);
             parallel::for_each_chunk(parts, 1, |window, part| {
                 let first = (shift + window * WINDOW) as u32;
-                let here = |&row: &u32| placed::<B, N>(elements[row as usize], |_, n| n - first);
+                let here = |&row: &u32| placed::<B, N>(elements[row as usize], nodes[row as usize].map(|n| n - first));
                 part[0].renew(rows[window].iter().map(here).collect());
             });
         }
         let ends: Vec<[u32; N]> = far.iter().map(|&row| nodes[row as usize]).collect();
-        let rounds = domain::windows(&ends, homes);
+        let rounds = domain::windows(&ends, &places.homes);
         self.far.resize_with(rounds.len(), Vec::new);
         for (parts, round) in self.far.iter_mut().zip(rounds) {
             parts.resize_with(round.len(), Far::default);
             parallel::for_each_chunk(parts, 1, |k, part| {
                 let Distant { rows, nodes, places } = &round[k];
-                let there = |(&row, places): (&u32, &[u32])| {
-                    placed::<B, N>(elements[far[row as usize] as usize], |k, _| places[k])
-                };
+                let there =
+                    |(&row, places): (&u32, &[u32; N])| placed::<B, N>(elements[far[row as usize] as usize], *places);
                 part[0].nodes.clone_from(nodes);
-                part[0].blocks.renew(rows.iter().zip(places.chunks_exact(N)).map(there).collect());
+                part[0].blocks.renew(rows.iter().zip(places.as_chunks().0).map(there).collect());
             });
         }
     }

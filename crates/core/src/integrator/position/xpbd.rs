@@ -91,18 +91,18 @@ impl Integrator for Xpbd {
         }
         // Coarser graphs pull beside the cloth.
         if level_count > 0 && !*read && (changed || !levels.fit(cloth)) {
-            *levels = Levels::new(cloth, &forces.bounds(cloth), level_count);
+            *levels = Levels::new(cloth, &tables.places, &forces.bounds(cloth), level_count);
         }
         load.resize(cloth.x.len(), Vec3::ZERO);
         forces.evaluate_part(false, cloth, &cloth.x, &cloth.v, load);
-        shifts.begin(cloth, load, part);
-        tables.begin(cloth, part, substeps);
-        levels.begin(&cloth.x, part);
+        shifts.begin(cloth, &tables.places, load, part);
+        tables.begin(shifts, substeps);
+        levels.begin(&shifts.start, part);
         for substep in 0..substeps {
             shifts.predict(substep == 0);
             tables.forget(iterations > 1);
             for iteration in 0..iterations.max(1) {
-                tables.sweep_general(cloth, forces, shifts, substep, iterations > 1);
+                tables.sweep_general(forces, shifts, substep, iterations > 1);
                 if iteration == 0 {
                     levels.sweep(shifts);
                 }
@@ -112,16 +112,16 @@ impl Integrator for Xpbd {
                 if let Some(balance) = &mut balance {
                     balance.before_contacts(&shifts.now);
                 }
-                contacts.project(&mut shifts.now, &shifts.before, &cloth.inverse_mass, part, substep == 0);
+                shifts.meet(contacts, &tables.places, &cloth.inverse_mass, substep == 0);
                 if let Some(balance) = &mut balance {
                     balance.after_contacts(&shifts.now);
                 }
             }
         }
         shifts.settle();
-        shifts.end(cloth, h);
+        shifts.end(cloth, &tables.places, h);
         if let Some(balance) = balance {
-            balance.end(cloth, forces, load, (part, h));
+            balance.end(cloth, &tables.places, forces, load, (part, h));
         }
     }
 
