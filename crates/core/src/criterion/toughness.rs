@@ -287,6 +287,12 @@ impl Toughness {
         })
     }
 
+    /// No line across a node is loaded more there [N/m].
+    fn largest(&self, smooth: &mut Smooth<'_>, n: NodeId) -> f64 {
+        let (stress, metric) = smooth.at(n);
+        stress.largest().0 * metric.largest().0.max(0.0).sqrt()
+    }
+
     /// The best line of a node where nothing has torn, of those that are loaded to `least` of their strength there: ω and its direction.
     fn start(
         &self,
@@ -297,11 +303,10 @@ impl Toughness {
         least: f64,
     ) -> Option<(f64, Vec2)> {
         let mut best: Option<(f64, Vec2)> = None;
-        let (stress, metric) = smooth.at(n);
-        let most = stress.largest().0 * metric.largest().0.max(0.0).sqrt();
-        if most < least * self.strengths.least() * view.resistance.least() {
+        if self.largest(smooth, n) < least * self.strengths.least() * view.resistance.least() {
             return None;
         }
+        let (stress, metric) = smooth.at(n);
         for &(d, strength) in tried {
             let required = strength * view.resist(n, d.perp());
             if load(stress, metric, d.perp()) < least * required {
@@ -549,15 +554,21 @@ impl Criterion for Toughness {
                 let whole = !cloth.weak[n] && view.can_part(n);
                 whole && self.loaded(view, n, least) && !self.in_shadow(cloth, &living, n)
             };
-            let start = |&n: &NodeId| {
-                let (ratio, d) = self.start(view, &mut smooth, &tried, n, least).filter(|(ratio, _)| *ratio > least)?;
-                Some(Part { node: n, pull: d.perp(), ratio })
-            };
-            nodes.iter().filter(|&&n| may(n)).filter_map(start).collect::<Vec<Part>>()
+            // The most loaded first: who is loaded less than the best line so far on its own is not asked for lines.
+            let (mut found, mut most) = (Vec::new(), least);
+            let mut asked: Vec<(f64, NodeId)> =
+                nodes.iter().filter(|&&n| may(n)).map(|&n| (self.largest(&mut smooth, n), n)).collect();
+            asked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            for (_, node) in asked {
+                let best = self.start(view, &mut smooth, &tried, node, most).filter(|(ratio, _)| *ratio > least);
+                let Some((ratio, d)) = best else { continue };
+                most = most.max(ratio);
+                found.push(Part { node, pull: d.perp(), ratio });
+            }
+            found
         });
         let mut found = starts.concat();
-        // The first of equals is that with the smallest number.
-        found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then(a.node.cmp(&b.node)));
         requests.extend(found.into_iter().find(|part| (view.opens)(part)).map(Request::Part));
     }
 
