@@ -166,15 +166,10 @@ fn sum(a: Shift, b: Shift) -> Shift {
     (Vec4::from_array(a) + Vec4::from_array(b)).to_array()
 }
 
-/// x + a p + b q.
+/// a p + b q.
 #[inline(always)]
-fn moved(x: Shift, p: Shift, a: f32, q: Shift, b: f32) -> Shift {
-    [
-        x[0] + (p[0] * a + q[0] * b),
-        x[1] + (p[1] * a + q[1] * b),
-        x[2] + (p[2] * a + q[2] * b),
-        x[3] + (p[3] * a + q[3] * b),
-    ]
+fn along(p: Shift, a: f32, q: Shift, b: f32) -> Shift {
+    [p[0] * a + q[0] * b, p[1] * a + q[1] * b, p[2] * a + q[2] * b, p[3] * a + q[3] * b]
 }
 
 #[inline(always)]
@@ -191,8 +186,8 @@ impl<const AGAIN: bool, const DAMPED: bool> Work for Sweep<'_, AGAIN, DAMPED> {
         let mut q = [[[0.0; 4]; WIDTH]; RUN];
         let mut went_p = [[[0.0; 4]; WIDTH]; RUN];
         let mut went_q = [[[0.0; 4]; WIDTH]; RUN];
-        // By p and by q, of the three nodes.
-        let mut on = [[[0.0; WIDTH]; 6]; RUN];
+        // Of the three nodes.
+        let mut moves = [[[[0.0; 4]; WIDTH]; 3]; RUN];
         let (mut blocks, mut lambda) = (&blocks[..], &mut lambda[..]);
         for &count in &*runs {
             let (run, rest) = blocks.split_at((count as usize).min(RUN));
@@ -213,7 +208,7 @@ impl<const AGAIN: bool, const DAMPED: bool> Work for Sweep<'_, AGAIN, DAMPED> {
             for (k, (block, lambda)) in run.iter().zip(run_lambda).enumerate() {
                 let [u1, u2, v1, v2] = &block.weights;
                 let [w0, w1, w2] = &block.lightness;
-                let on = &mut on[k];
+                let [move_0, move_1, move_2] = &mut moves[k];
                 for lane in 0..WIDTH {
                     let (p, q) = (p[k][lane], q[k][lane]);
                     let (pp, pq, qq) = (dot(p, p), dot(p, q), dot(q, q));
@@ -251,22 +246,18 @@ impl<const AGAIN: bool, const DAMPED: bool> Work for Sweep<'_, AGAIN, DAMPED> {
                         lambda[lane] -= root * part;
                     }
                     let part = part * share;
-                    on[0][lane] = w0[lane] * part * d;
-                    on[1][lane] = w0[lane] * part * e;
-                    on[2][lane] = -w1[lane] * part * a;
-                    on[3][lane] = -w1[lane] * part * b;
-                    on[4][lane] = -w2[lane] * part * b;
-                    on[5][lane] = -w2[lane] * part * c;
+                    let [on_0, on_1, on_2] = [w0[lane] * part, -w1[lane] * part, -w2[lane] * part];
+                    move_0[lane] = along(p, on_0 * d, q, on_0 * e);
+                    move_1[lane] = along(p, on_1 * a, q, on_1 * b);
+                    move_2[lane] = along(p, on_2 * b, q, on_2 * c);
                 }
             }
-            for (k, block) in run.iter().enumerate() {
-                let on = &on[k];
+            for (block, moves) in run.iter().zip(&moves) {
                 for lane in 0..WIDTH {
                     let places = block.places(lane);
-                    let (p, q) = (p[k][lane], q[k][lane]);
                     for n in 0..3 {
                         let x = &mut shift[places[n]];
-                        *x = moved(*x, p, on[2 * n][lane], q, on[2 * n + 1][lane]);
+                        *x = sum(*x, moves[n][lane]);
                     }
                 }
             }
