@@ -61,6 +61,8 @@ pub(super) struct Tables {
     pub couples: Vec<Couple>,
     /// What pairs of segments are found with.
     pub near: Near,
+    /// What pairs were ordered by when the step began: a number is found sooner than a pair.
+    pub keys: Vec<u64>,
     /// Room for pairs, and for how long they rest.
     pub pairs: Vec<Pair>,
     pub rests: Vec<u8>,
