@@ -28,13 +28,10 @@ pub(super) struct Bundle {
     at: [[Lane; 3]; 2],
     /// How far these go in a step [m].
     way: [[Lane; 3]; 2],
-    /// Boxes around them and around their ways; behind the last one those of nothing.
-    low: [Lane; 3],
-    high: [Lane; 3],
-    least: [Lane; 3],
-    most: [Lane; 3],
     /// One over the square of their length [1/m²].
     per: Lane,
+    /// Particles at their ends.
+    particles: [[u32; MOST]; 2],
     /// Around all of them.
     pub around: Swept,
     /// Mean normal of the cloth there (unit).
@@ -43,18 +40,8 @@ pub(super) struct Bundle {
 
 impl Default for Bundle {
     fn default() -> Self {
-        Self {
-            count: 0,
-            at: [ZERO; 2],
-            way: [ZERO; 2],
-            low: ZERO,
-            high: ZERO,
-            least: ZERO,
-            most: ZERO,
-            per: [0.0; MOST],
-            around: Swept::NONE,
-            normal: Vec3A::ZERO,
-        }
+        let (at, way, particles) = ([ZERO; 2], [ZERO; 2], [[0; MOST]; 2]);
+        Self { count: 0, at, way, per: [0.0; MOST], particles, around: Swept::NONE, normal: Vec3A::ZERO }
     }
 }
 
@@ -68,43 +55,34 @@ pub(super) struct Candidate {
 }
 
 impl Bundle {
-    /// Takes these segments, given as where their ends are and how far they go [m].
-    pub fn fill(&mut self, segments: impl Iterator<Item = [(Vec3A, Vec3A); 2]>, normal: Vec3A) {
+    /// Takes these segments, given as where their ends are and how far they go [m], and the particles there.
+    pub fn fill(&mut self, segments: impl Iterator<Item = [(Vec3A, Vec3A, u32); 2]>, normal: Vec3A) {
         (self.count, self.normal, self.around) = (0, normal, Swept::NONE);
-        let mut first = [(Vec3A::ZERO, Vec3A::ZERO); 2];
+        let mut first = [(Vec3A::ZERO, Vec3A::ZERO, 0); 2];
         for ends in segments {
             if self.count == 0 {
                 first = ends;
             }
-            self.around = self.around.with(&Swept::of(ends));
             self.put(self.count, ends);
-            let ([(x, u), (y, v)], k) = (ends, self.count);
-            for axis in 0..3 {
-                (self.low[axis][k], self.high[axis][k]) = (x[axis].min(y[axis]), x[axis].max(y[axis]));
-                (self.least[axis][k], self.most[axis][k]) = (u[axis].min(v[axis]), u[axis].max(v[axis]));
-            }
-            self.per[k] = 1.0 / x.distance_squared(y).max(SHORT);
             self.count += 1;
         }
         for k in self.count..self.count.next_multiple_of(PART) {
             self.put(k, first);
-            for axis in 0..3 {
-                (self.low[axis][k], self.high[axis][k]) = (f32::INFINITY, f32::NEG_INFINITY);
-                (self.least[axis][k], self.most[axis][k]) = (0.0, 0.0);
-            }
         }
+        lanes::run(Around { bundle: self });
     }
 
-    fn put(&mut self, k: usize, ends: [(Vec3A, Vec3A); 2]) {
-        for (end, (x, u)) in ends.into_iter().enumerate() {
+    fn put(&mut self, k: usize, ends: [(Vec3A, Vec3A, u32); 2]) {
+        for (end, (x, u, particle)) in ends.into_iter().enumerate() {
+            self.particles[end][k] = particle;
             for axis in 0..3 {
                 (self.at[end][axis][k], self.way[end][axis][k]) = (x[axis], u[axis]);
             }
         }
     }
 
-    /// The line along which two bundles stay furthest apart, of their normals and of that between their middles, and how far, at least [m].
-    pub fn gap(&self, other: &Self) -> (Vec3A, f32) {
+    /// The line along which two bundles stay furthest apart, of their normals and of that between their middles, and how far, at least [m]; or the first of these along which it is more than `enough`.
+    pub fn gap(&self, other: &Self, enough: f32) -> (Vec3A, f32) {
         let between = (self.around.middle() - other.around.middle()).normalize_or_zero();
         let mut best = (self.normal, f32::NEG_INFINITY);
         for along in [self.normal, other.normal, between] {
@@ -117,11 +95,14 @@ impl Bundle {
             if same && apart > best.1 {
                 best = (along, apart);
             }
+            if best.1 > enough {
+                break;
+            }
         }
         best
     }
 
-    /// Pairs of segments of two bundles, or of one, that may come as near as `reach` [m]; `along` is a line along which many are apart.
+    /// Pairs of segments of two bundles, or of one, that may come as near as `reach` [m]; `along` is a line along which many are apart. Those that share a particle belong together, and aren't asked for.
     pub fn candidates(&self, other: &Self, along: Vec3A, reach: f32, found: &mut Vec<Candidate>) {
         found.clear();
         lanes::run(Candidates { bundles: [self, other], along, reach, found });
@@ -153,6 +134,72 @@ impl Bundle {
         }
         to
     }
+}
+
+/// Bounds of all segments that were put into a bundle, and their lengths.
+struct Around<'a> {
+    bundle: &'a mut Bundle,
+}
+
+impl Work for Around<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { bundle } = self;
+        let count = bundle.count;
+        if count == 0 {
+            return;
+        }
+        let [low, high, least, most] = bundle.boxes();
+        for axis in 0..3 {
+            let [low, high, least, most] = extent(&[low[axis], high[axis], least[axis], most[axis]], count);
+            let around = &mut bundle.around;
+            (around.low[axis], around.high[axis], around.least[axis], around.most[axis]) = (low, high, least, most);
+        }
+        for begin in (0..MOST).step_by(PART) {
+            if begin >= count {
+                break;
+            }
+            let ([ax, ay, az], [bx, by, bz]) = (parts(&bundle.at[0], begin), parts(&bundle.at[1], begin));
+            let mut here = [0.0; PART];
+            for k in 0..PART {
+                here[k] = 1.0 / larger(square([ax[k] - bx[k], ay[k] - by[k], az[k] - bz[k]]), SHORT);
+            }
+            bundle.per[begin..begin + PART].copy_from_slice(&here);
+        }
+    }
+}
+
+impl Bundle {
+    /// Boxes around segments and around their ways: low, high, least, most. They are computed sooner than read from where many bundles are kept.
+    #[inline(always)]
+    fn boxes(&self) -> [[Lane; 3]; 4] {
+        let [mut low, mut high, mut least, mut most] = [ZERO; 4];
+        for axis in 0..3 {
+            [low[axis], high[axis]] = bounds([&self.at[0][axis], &self.at[1][axis]], self.count);
+            [least[axis], most[axis]] = bounds([&self.way[0][axis], &self.way[1][axis]], self.count);
+        }
+        [low, high, least, most]
+    }
+}
+
+/// The smaller and the larger one of two numbers of each segment.
+#[inline(always)]
+fn bounds([a, b]: [&Lane; 2], count: usize) -> [Lane; 2] {
+    let (mut low, mut high) = ([0.0; MOST], [0.0; MOST]);
+    for begin in (0..MOST).step_by(PART) {
+        if begin >= count {
+            break;
+        }
+        let (a, b) = (part(a, begin), part(b, begin));
+        let (mut l, mut h) = ([0.0; PART], [0.0; PART]);
+        for k in 0..PART {
+            l[k] = smaller(a[k], b[k]);
+            h[k] = larger(a[k], b[k]);
+        }
+        low[begin..begin + PART].copy_from_slice(&l);
+        high[begin..begin + PART].copy_from_slice(&h);
+    }
+    [low, high]
 }
 
 /// Where bundles are along a line, and where they are at the end of the step.
@@ -214,31 +261,14 @@ impl Work for Candidates<'_> {
         let along = along.to_array();
         let itself = std::ptr::eq(a, b);
         // Most are far from all of the others: first by boxes.
-        let mut far = [0_u32; MOST];
-        if !itself {
-            let (low, high) = (b.around.low.to_array(), b.around.high.to_array());
-            let (least, most) = (b.around.least.to_array(), b.around.most.to_array());
-            let mut all_far = 1;
-            for begin in (0..a.count).step_by(PART) {
-                let (own_low, own_high) = (parts(&a.low, begin), parts(&a.high, begin));
-                let (own_least, own_most) = (parts(&a.least, begin), parts(&a.most, begin));
-                let mut here = [0_u32; PART];
-                for axis in 0..3 {
-                    for k in 0..PART {
-                        let (forth, back) = (own_most[axis][k] - least[axis], most[axis] - own_least[axis][k]);
-                        let (forth, back) = (larger(forth, 0.0), larger(back, 0.0));
-                        let meet = (own_high[axis][k] + (forth + reach) >= low[axis])
-                            & (high[axis] + (back + reach) >= own_low[axis][k]);
-                        here[k] |= u32::from(!meet);
-                    }
-                }
-                all_far &= here.iter().fold(1, |all, far| all & far);
-                far[begin..begin + PART].copy_from_slice(&here);
-            }
-            if all_far == 1 {
-                return;
-            }
+        let own = a.boxes();
+        let mut far = far_from(&own, a.count, (!itself).then_some(&b.around), reach);
+        if mask(part(&far, 0)) & mask(part(&far, PART)) == ALL {
+            return;
         }
+        let its = b.boxes();
+        let far_there = far_from(&its, b.count, (!itself).then_some(&a.around), reach);
+        let all_far = [0, PART].map(|begin| mask(part(&far_there, begin)) == ALL);
         let (one, other) = (a.extents(along), b.extents(along));
         if !itself {
             let all = extent(&other, b.count);
@@ -255,18 +285,22 @@ impl Work for Candidates<'_> {
             // Along the line they are apart, one way or the other, all the time.
             let (low, high, low_then, high_then) =
                 (one[0][k] - reach, one[1][k] + reach, one[2][k] - reach, one[3][k] + reach);
-            let own = |lanes: &[Lane; 3]| [lanes[0][k], lanes[1][k], lanes[2][k]];
-            let (own_low, own_high, least, most) = (own(&a.low), own(&a.high), own(&a.least), own(&a.most));
+            let of = |lanes: &[Lane; 3]| [lanes[0][k], lanes[1][k], lanes[2][k]];
+            let (own_low, own_high, least, most) = (of(&own[0]), of(&own[1]), of(&own[2]), of(&own[3]));
+            let (p, q) = (a.particles[0][k], a.particles[1][k]);
             for begin in (0..MOST).step_by(PART) {
-                if begin >= b.count {
-                    break;
+                // Each two of one bundle once.
+                if all_far[begin / PART] || itself && begin + PART <= k + 1 {
+                    continue;
                 }
+                let first = if itself { k as u32 + 1 } else { 0 };
                 let (other_low, other_high) = (part(&other[0], begin), part(&other[1], begin));
                 let (other_low_then, other_high_then) = (part(&other[2], begin), part(&other[3], begin));
-                let (its_low, its_high) = (parts(&b.low, begin), parts(&b.high, begin));
-                let (its_least, its_most) = (parts(&b.least, begin), parts(&b.most, begin));
+                let (its_low, its_high) = (parts(&its[0], begin), parts(&its[1], begin));
+                let (its_least, its_most) = (parts(&its[2], begin), parts(&its[3], begin));
+                let (its_p, its_q) = (part(&b.particles[0], begin), part(&b.particles[1], begin));
+                let its_far = part(&far_there, begin);
                 let mut near = [0_u32; PART];
-                let mut any = 0;
                 for l in 0..PART {
                     let beyond = (other_low[l] > high) & (other_low_then[l] > high_then);
                     let before = (other_high[l] < low) & (other_high_then[l] < low_then);
@@ -275,23 +309,66 @@ impl Work for Candidates<'_> {
                         let back = larger(its_most[axis][l] - least[axis], 0.0) + reach;
                         (own_high[axis] + forth >= its_low[axis][l]) & (its_high[axis][l] + back >= own_low[axis])
                     };
-                    near[l] = u32::from(!(beyond | before) & meet(0) & meet(1) & meet(2));
-                    any |= near[l];
+                    let joined = (its_p[l] == p) | (its_p[l] == q) | (its_q[l] == p) | (its_q[l] == q);
+                    let asked = (its_far[l] == 0) & ((begin + l) as u32 >= first) & !joined;
+                    near[l] = u32::from(!(beyond | before) & meet(0) & meet(1) & meet(2) & asked);
                 }
-                if any == 0 || itself && begin + PART <= k + 1 {
+                if near.iter().fold(0, |any, near| any | near) == 0 {
                     continue;
                 }
                 let mut ways = [0.0; PART];
                 a.approach(k, b, begin, reach, &mut near, &mut ways);
-                // Most come near nothing.
-                if near.iter().fold(0, |any, near| any | near) == 0 {
-                    continue;
+                let mut met = mask(&near);
+                while met != 0 {
+                    let l = met.trailing_zeros() as usize;
+                    found.push(Candidate { segments: [k as u8, (begin + l) as u8], way: ways[l] });
+                    met &= met - 1;
                 }
-                let met = (0..PART).filter(|&l| near[l] != 0 && !(itself && begin + l <= k));
-                found.extend(met.map(|l| Candidate { segments: [k as u8, (begin + l) as u8], way: ways[l] }));
             }
         }
     }
+}
+
+/// All of a part.
+const ALL: u32 = (1 << PART) - 1;
+
+/// One bit for each of a part: those that aren't zero but one.
+#[inline(always)]
+fn mask(part: &[u32; PART]) -> u32 {
+    let mut mask = 0;
+    for l in 0..PART {
+        mask |= part[l] << l;
+    }
+    mask
+}
+
+/// One for each of some boxes that is far from all that is within some bounds, and behind the last one.
+#[inline(always)]
+fn far_from(boxes: &[[Lane; 3]; 4], count: usize, around: Option<&Swept>, reach: f32) -> [u32; MOST] {
+    let mut far = [1; MOST];
+    far[..count].fill(0);
+    let Some(around) = around else { return far };
+    let (low, high) = (around.low.to_array(), around.high.to_array());
+    let (least, most) = (around.least.to_array(), around.most.to_array());
+    for begin in (0..MOST).step_by(PART) {
+        if begin >= count {
+            break;
+        }
+        let (own_low, own_high) = (parts(&boxes[0], begin), parts(&boxes[1], begin));
+        let (own_least, own_most) = (parts(&boxes[2], begin), parts(&boxes[3], begin));
+        let mut here = *part(&far, begin);
+        for axis in 0..3 {
+            for k in 0..PART {
+                let (forth, back) = (own_most[axis][k] - least[axis], most[axis] - own_least[axis][k]);
+                let (forth, back) = (larger(forth, 0.0), larger(back, 0.0));
+                let meet = (own_high[axis][k] + (forth + reach) >= low[axis])
+                    & (high[axis] + (back + reach) >= own_low[axis][k]);
+                here[k] |= u32::from(!meet);
+            }
+        }
+        far[begin..begin + PART].copy_from_slice(&here);
+    }
+    far
 }
 
 impl Bundle {
@@ -347,7 +424,7 @@ impl Bundle {
 
 /// Numbers from `begin` on.
 #[inline(always)]
-fn part(lane: &Lane, begin: usize) -> &[f32; PART] {
+fn part<T>(lane: &[T; MOST], begin: usize) -> &[T; PART] {
     lane[begin..].first_chunk().expect("lanes are made of parts")
 }
 
@@ -403,9 +480,10 @@ mod tests {
 
     fn bundle(seed: u64, count: usize, shift: Vec3A) -> Bundle {
         let vector = |k: usize| Vec3A::from_array([0, 1, 2].map(|a| hash_unit(seed, (3 * k + a) as u64) as f32 - 0.5));
-        let end = |k: usize| (vector(2 * k) * 4.0 + shift, vector(2 * k + 1) * 0.6);
+        let end = |k: usize| (vector(2 * k) * 4.0 + shift, vector(2 * k + 1) * 0.6, (1000 * seed) as u32 + k as u32);
         let mut of = Bundle::default();
-        of.fill((0..count).map(|k| [end(2 * k), (end(2 * k).0 + vector(1000 + k), end(2 * k + 1).1)]), Vec3A::Z);
+        let other = |k: usize| (end(2 * k).0 + vector(1000 + k), end(2 * k + 1).1, end(2 * k + 1).2);
+        of.fill((0..count).map(|k| [end(2 * k), other(k)]), Vec3A::Z);
         of
     }
 
@@ -414,7 +492,7 @@ mod tests {
         let (mut near, mut asked) = (0, 0);
         for seed in 0..60 {
             let (a, b) = (bundle(seed, 31, Vec3A::ZERO), bundle(seed + 100, 19, Vec3A::new(0.8, 0.4, 1.0)));
-            let along = a.gap(&b).0;
+            let along = a.gap(&b, f32::INFINITY).0;
             for (a, b) in [(&a, &b), (&a, &a)] {
                 let mut found = Vec::new();
                 a.candidates(b, along, 0.3, &mut found);
@@ -443,7 +521,7 @@ mod tests {
         for seed in 0..200 {
             let shift = Vec3A::new(0.0, 2.0, 5.0 - 0.01 * seed as f32);
             let (a, b) = (bundle(seed, 9, Vec3A::ZERO), bundle(seed + 500, 32, shift));
-            let apart = a.gap(&b).1;
+            let apart = a.gap(&b, f32::INFINITY).1;
             let mut found = Vec::new();
             a.candidates(&b, Vec3A::X, apart, &mut found);
             for [k, l] in found.iter().map(|found| found.segments.map(usize::from)) {

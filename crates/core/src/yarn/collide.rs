@@ -38,6 +38,13 @@ pub(super) struct Found {
     pub way: f64,
 }
 
+impl Found {
+    /// What they are ordered by: one number is compared sooner than two.
+    pub fn order(&self) -> u64 {
+        u64::from(self.key[0]) << 32 | u64::from(self.key[1])
+    }
+}
+
 /// A pair that is too near, instead of the number of looks after which the next one is due.
 const CLOSE: u8 = 0;
 
@@ -81,7 +88,9 @@ impl Woven {
         });
         found.extend(resting.into_iter().flatten());
         // No two are of the same segments, so there is one order.
-        parallel::sort_by_key(&mut found, |found| found.key);
+        parallel::sort_by_key(&mut found, Found::order);
+        self.tables.keys.clear();
+        self.tables.keys.extend(found.iter().map(Found::order));
         // What was a pair before knows which side it belongs to.
         let mut pairs = std::mem::take(&mut self.tables.pairs);
         let mut rests = std::mem::take(&mut self.tables.rests);

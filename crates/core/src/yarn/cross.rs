@@ -6,9 +6,9 @@
 //! Positions are kept in double precision. What yarns are solved with are differences of them, taken before they are rounded: springs where inertia alone takes their ends, and how far particles are moved
 //! from there. Both are known to one part in ten million in single precision, a spring of a millimetre to 0.1 nm; positions themselves would be known to 10 nm, which is 1e-5 of a spring.
 
-use super::line::{Block, GROUP, Lane, Node, eliminate, pull_on, relax_back, relax_rest, substitute};
+use super::line::{Block, GROUP, Lane, Node, ZERO, eliminate, pull_on, relax_back, relax_rest, substitute};
 use super::points::Points;
-use super::sheet::{Rows, for_each_part};
+use super::sheet::{Rows, between, for_each_part};
 use super::slide;
 use super::state::{Kind, Woven};
 use crate::lanes::{self, LANES, Work};
@@ -51,9 +51,19 @@ fn turn_into(nodes: &mut [Node], lane: impl Fn(&mut Node) -> &mut Lane, of: impl
     }
 }
 
+/// Number `g` of the squares of a strip, by rows.
+#[inline(always)]
+fn square(strip: &Strip, g: usize) -> [&Lane; GROUP] {
+    let mut rows = [&ZERO; GROUP];
+    for l in 0..GROUP {
+        rows[l] = strip[l][g * GROUP..].first_chunk().expect("strips are made of squares");
+    }
+    rows
+}
+
 /// Four numbers from `first` on.
 #[inline(always)]
-fn four(numbers: &[f32], first: usize) -> Vec4 {
+fn four(numbers: &Lane, first: usize) -> Vec4 {
     let n = &numbers[first..first + 4];
     Vec4::new(n[0], n[1], n[2], n[3])
 }
@@ -163,33 +173,30 @@ impl Work for GoOn<'_> {
         let (mut e, mut d) = (NOTHING, NOTHING);
         for (strip, (nodes, across)) in nodes.chunks_mut(LANES).zip(across.chunks(GROUPS)).enumerate() {
             let count = nodes.len();
+            let mut beside = [[&across[0].nodes[0]; GROUP]; GROUPS];
+            for (beside, across) in beside.iter_mut().zip(across) {
+                for l in 0..GROUP {
+                    beside[l] = &across.nodes[seen.row(group, l)];
+                }
+            }
             for axis in 0..3 {
                 for l in 0..GROUP {
                     let begin = seen.row(group, l) * seen.warps;
                     let row = begin + strip * LANES..begin + strip * LANES + count;
-                    let (from, to) = (&seen.guess.0[axis][row.clone()], &at.0[axis][row.clone()]);
-                    let (e, d) = (&mut e[l][..count], &mut d[l][..count]);
-                    for i in 0..count {
-                        d[i] = (to[i] - from[i]) as f32;
-                    }
+                    let from = &seen.guess.0[axis][row.clone()];
+                    d[l] = between(from, &at.0[axis][row.clone()]);
                     // There is no spring after the last node.
                     let springs = row.end.min(begin + seen.warps - 1) - row.start;
-                    let next = &seen.guess.0[axis][row.start + 1..row.start + 1 + springs];
-                    let (e, from) = (&mut e[..springs], &from[..springs]);
-                    for i in 0..springs {
-                        e[i] = (next[i] - from[i]) as f32;
-                    }
+                    e[l] = between(&from[..springs], &seen.guess.0[axis][row.start + 1..row.start + 1 + springs]);
                 }
-                for (g, (nodes, across)) in nodes.chunks_mut(GROUP).zip(across).enumerate() {
-                    let by = |l: usize| &across.nodes[seen.row(group, l)].d[axis];
-                    turn_into(nodes, |node| &mut node.e[axis], |l, k| four(&e[l], g * GROUP + k));
-                    let all = |l: usize, k: usize| four(&d[l], g * GROUP + k) + four(by(l), k);
-                    turn_into(nodes, |node| &mut node.d[axis], all);
+                for (g, (nodes, beside)) in nodes.chunks_mut(GROUP).zip(&beside).enumerate() {
+                    let (e, d) = (square(&e, g), square(&d, g));
+                    turn_into(nodes, |node| &mut node.e[axis], |l, k| four(e[l], k));
+                    turn_into(nodes, |node| &mut node.d[axis], |l, k| four(d[l], k) + four(&beside[l].d[axis], k));
                 }
             }
-            for (nodes, across) in nodes.chunks_mut(GROUP).zip(across) {
-                let heavy = |l: usize| &across.nodes[seen.row(group, l)].heavy;
-                turn_into(nodes, |node| &mut node.across, |l, k| 2.0 * four(heavy(l), k));
+            for (nodes, beside) in nodes.chunks_mut(GROUP).zip(&beside) {
+                turn_into(nodes, |node| &mut node.across, |l, k| 2.0 * four(&beside[l].heavy, k));
             }
         }
         for own in own {
@@ -245,11 +252,14 @@ impl Work for Warps<'_> {
             own.swap(&mut nodes[own.at as usize]);
         }
         for (nodes, across) in nodes.chunks_mut(GROUP).zip(across) {
-            let beside = |k: usize| &across.nodes[(group * GROUP + k).min(seen.warps - 1)];
-            for axis in 0..3 {
-                turn_into(nodes, |node| &mut node.d[axis], |k, l| four(&beside(k).d[axis], l));
+            let mut beside = [&across.nodes[0]; GROUP];
+            for k in 0..GROUP {
+                beside[k] = &across.nodes[(group * GROUP + k).min(seen.warps - 1)];
             }
-            turn_into(nodes, |node| &mut node.across, |k, l| 2.0 * four(&beside(k).heavy, l));
+            for axis in 0..3 {
+                turn_into(nodes, |node| &mut node.d[axis], |k, l| four(&beside[k].d[axis], l));
+            }
+            turn_into(nodes, |node| &mut node.across, |k, l| 2.0 * four(&beside[k].heavy, l));
         }
         for own in own {
             let (node, l, c) = (&mut nodes[own.at as usize], own.lane as usize, own.crossing as usize);
@@ -286,9 +296,12 @@ impl Work for Wefts<'_, '_> {
             own.swap(&mut nodes[own.at as usize]);
         }
         for (nodes, across) in nodes.chunks_mut(GROUP).zip(across) {
+            let mut beside = [&across.nodes[0]; GROUP];
+            for l in 0..GROUP {
+                beside[l] = &across.nodes[seen.row(group, l)];
+            }
             for axis in 0..3 {
-                let moved = |l: usize, k: usize| four(&across.nodes[seen.row(group, l)].d[axis], k);
-                turn_into(nodes, |node| &mut node.d[axis], moved);
+                turn_into(nodes, |node| &mut node.d[axis], |l, k| four(&beside[l].d[axis], k));
             }
         }
         for own in &mut *own {
@@ -308,9 +321,15 @@ impl Work for Wefts<'_, '_> {
                     let first = l * seen.warps + strip * LANES;
                     let count = nodes.len();
                     let to = &mut to[0][axis][first..first + count];
-                    let (from, d) = (&seen.guess.0[axis][begin + first..begin + first + count], &d[..count]);
-                    for i in 0..count {
-                        to[i] = from[i] + f64::from(d[i]);
+                    let from = &seen.guess.0[axis][begin + first..begin + first + count];
+                    if let (Some(to), Some(from)) = (to.first_chunk_mut::<LANES>(), from.first_chunk::<LANES>()) {
+                        for i in 0..LANES {
+                            to[i] = from[i] + f64::from(d[i]);
+                        }
+                    } else {
+                        for i in 0..count {
+                            to[i] = from[i] + f64::from(d[i]);
+                        }
                     }
                 }
             }

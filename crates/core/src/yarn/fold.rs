@@ -12,7 +12,7 @@
 
 use super::bundle::{Bundle, Candidate, MOST};
 use super::near::{Near, Segment};
-use super::state::Woven;
+use super::state::{Family, Woven};
 use crate::contact::tree::{Swept, Tree};
 use crate::math::Vec3;
 use crate::parallel;
@@ -57,6 +57,7 @@ struct Patch {
     tile: u32,
     /// It is part of a torn tile.
     torn: bool,
+    /// Where its segments are among all items.
     items: Range<u32>,
 }
 
@@ -65,7 +66,6 @@ struct Patch {
 pub(super) struct Item {
     /// Its number.
     pub id: u32,
-    pub patch: u32,
     pub segment: Segment,
     /// How far along the normals of its crossings it is drawn off its particles [m].
     pub over: [f64; 2],
@@ -77,10 +77,14 @@ struct Patches {
     list: Vec<Patch>,
     /// How many are whole.
     whole: usize,
+    /// By tiles: the patches that each is made of.
+    tiles: Vec<SmallVec<[Patch; 1]>>,
+    /// Segments, [`MOST`] places for those of a tile, patch by patch.
     items: Vec<Item>,
-    /// By segments: their item.
+    /// By segments: their item, and the number of their patch.
     place: Vec<u32>,
-    /// All segments, without their patches.
+    number: Vec<u32>,
+    /// All segments.
     known: Vec<Item>,
     /// What they were made of: segments that are free and that are there, crossings that are one particle.
     free: Vec<bool>,
@@ -100,22 +104,90 @@ impl Patches {
         self.items.get(self.place[id as usize] as usize)
     }
 
-    /// The number of the patch of a segment that is there.
-    fn number(&self, id: u32) -> usize {
-        self.items[self.place[id as usize] as usize].patch as usize
+    /// The patch of a segment, if it is there.
+    fn patch(&self, id: u32) -> Option<&Patch> {
+        self.list.get(self.number[id as usize] as usize)
     }
 
-    /// Adds a patch of these segments.
-    fn add(&mut self, tile: u32, torn: bool, segments: impl Iterator<Item = u32>) {
-        let (first, patch) = (self.items.len(), self.list.len() as u32);
-        for id in segments {
-            self.place[id as usize] = self.items.len() as u32;
-            self.items.push(Item { patch, ..self.known[id as usize] });
+    /// The number of the patch of a segment that is there.
+    fn number(&self, id: u32) -> usize {
+        self.number[id as usize] as usize
+    }
+
+    /// Divides a tile of these segments anew.
+    fn divide(&mut self, tile: usize, segments: &[u32]) {
+        let Self { tiles, items, place, known, free, live, .. } = self;
+        let first = tile * MOST;
+        tiles[tile].clear();
+        for &id in segments {
+            place[id as usize] = NONE;
         }
-        if let Some(item) = self.items.get(first) {
-            let items = first as u32..self.items.len() as u32;
-            self.list.push(Patch { id: item.id, tile, torn, items });
+        let mut put = |at: usize, id: u32| {
+            items[first + at] = known[id as usize];
+            place[id as usize] = (first + at) as u32;
+        };
+        let patch = |id: u32, torn: bool, from: usize, count: usize| {
+            let start = (first + from) as u32;
+            Patch { id, tile: tile as u32, torn, items: start..start + count as u32 }
+        };
+        if segments.iter().all(|&id| !free[id as usize] && live[id as usize]) {
+            segments.iter().enumerate().for_each(|(at, &id)| put(at, id));
+            tiles[tile].extend(segments.first().map(|&id| patch(id, false, 0, segments.len())));
+            return;
         }
+        // The smallest segment that each hangs together with, itself and its ends.
+        let there = segments.iter().filter(|&&id| live[id as usize]);
+        let mut here: SmallVec<[(u32, u32, [u32; 2]); MOST]> =
+            there.map(|&id| (id, id, known[id as usize].segment.ends)).collect();
+        loop {
+            let mut changed = false;
+            for a in 0..here.len() {
+                for b in 0..a {
+                    let (one, other) = (here[a], here[b]);
+                    let joined = one.2.iter().any(|p| other.2.contains(p));
+                    if joined && one.0 != other.0 && free[one.1 as usize] == free[other.1 as usize] {
+                        here[a].0 = one.0.min(other.0);
+                        here[b].0 = here[a].0;
+                        changed = true;
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        here.sort_unstable_by_key(|of| (of.0, of.1));
+        here.iter().enumerate().for_each(|(at, of)| put(at, of.1));
+        let mut from = 0;
+        for part in here.chunk_by(|a, b| a.0 == b.0) {
+            tiles[tile].push(patch(part[0].1, true, from, part.len()));
+            from += part.len();
+        }
+    }
+
+    /// Puts the patches of all tiles into one list: those of whole tiles, those of torn ones, and the free ones.
+    fn enlist(&mut self) {
+        let Self { list, whole, tiles, items, number, free, loose, .. } = self;
+        let is_free = |patch: &Patch| free[patch.id as usize];
+        list.clear();
+        list.extend(tiles.iter().flatten().filter(|patch| !patch.torn).cloned());
+        let from = list.len();
+        list.extend(tiles.iter().flatten().filter(|patch| patch.torn).cloned());
+        list[from..].sort_unstable_by_key(|patch| (is_free(patch), patch.id));
+        *whole = list.partition_point(|patch| !is_free(patch));
+        number.fill(NONE);
+        for (k, patch) in list.iter().enumerate() {
+            for item in &items[patch.items.start as usize..patch.items.end as usize] {
+                number[item.id as usize] = k as u32;
+            }
+        }
+        let mut is_loose = vec![false; number.len()];
+        for patch in &list[*whole..] {
+            let items = &items[patch.items.start as usize..patch.items.end as usize];
+            items.iter().flat_map(|item| item.segment.ends).for_each(|p| is_loose[p as usize] = true);
+        }
+        loose.clear();
+        loose.extend((0..number.len() as u32).filter(|&p| is_loose[p as usize]));
     }
 }
 
@@ -179,6 +251,11 @@ impl Folds {
         self.patches.item(id).expect("live segments are in patches")
     }
 
+    /// The number of the patch of a segment that is there.
+    pub fn patch(&self, id: u32) -> usize {
+        self.patches.number(id)
+    }
+
     /// Particles of free segments, in order.
     pub fn loose(&self) -> &[u32] {
         &self.patches.loose
@@ -224,80 +301,63 @@ impl Boxes {
 }
 
 impl Woven {
-    /// What hangs together.
+    /// What hangs together. Tiles in which nothing has changed stay as they are.
     fn find_patches(&self, free: &[bool], patches: &mut Patches) {
         let (warps, wefts, count) = (self.spec.warps, self.spec.wefts, self.kind.len());
-        let live = |id: usize| self.is_live(id as u32);
         let item = |id: usize| {
             let segment = self.segment(id as u32);
             let over = segment.crossings.map(|c| self.over(segment.family(), c as usize));
-            Item { id: id as u32, patch: NONE, segment, over }
+            Item { id: id as u32, segment, over }
         };
+        let (columns, rows) = (warps.div_ceil(TILE), wefts.div_ceil(TILE));
+        let tile_of = |id: usize| id % count / warps / TILE * columns + id % count % warps / TILE;
+        let mut changed = vec![false; columns * rows];
         if patches.known.len() != 2 * count {
-            patches.known = (0..2 * count).map(item).collect();
-            patches.one = self.kind.iter().map(|kind| kind.is_one()).collect();
-            patches.live.clear();
+            let known: Vec<Item> = (0..2 * count).map(item).collect();
+            *patches = Patches {
+                tiles: vec![SmallVec::new(); columns * rows],
+                items: vec![known[0]; columns * rows * MOST],
+                place: vec![NONE; 2 * count],
+                number: vec![NONE; 2 * count],
+                free: free.to_vec(),
+                live: (0..2 * count).map(|id| self.is_live(id as u32)).collect(),
+                one: self.kind.iter().map(|kind| kind.is_one()).collect(),
+                known,
+                ..Patches::default()
+            };
+            changed.fill(true);
         }
-        let split: Vec<usize> = (0..count).filter(|&c| self.kind[c].is_one() != patches.one[c]).collect();
-        let same = |patches: &Patches| patches.free == free && (0..2 * count).all(|id| patches.live[id] == live(id));
-        if split.is_empty() && patches.live.len() == 2 * count && same(patches) {
-            return;
-        }
-        for c in split {
-            patches.one[c] = self.kind[c].is_one();
-            for id in
-                [Some(c), c.checked_sub(warps), Some(count + c), (c > 0).then(|| count + c - 1)].into_iter().flatten()
-            {
-                patches.known[id] = item(id);
-            }
-        }
-        patches.live.clear();
-        patches.live.extend((0..2 * count).map(live));
-        patches.free.clear();
-        patches.free.extend_from_slice(free);
-        patches.list.clear();
-        patches.items.clear();
-        patches.place.clear();
-        patches.place.resize(2 * count, NONE);
-        // Segments of torn tiles: the smallest one that it hangs together with, the tile, the segment and its ends.
-        let mut torn: Vec<(u32, u32, u32, [u32; 2])> = Vec::new();
-        for tile in 0..(warps.div_ceil(TILE) * wefts.div_ceil(TILE)) as u32 {
-            let here: SmallVec<[u32; MOST]> = self.tile_segments(tile).collect();
-            if here.iter().all(|&id| !free[id as usize] && patches.live[id as usize]) {
-                patches.add(tile, false, here.into_iter());
+        for c in 0..count {
+            if self.kind[c].is_one() == patches.one[c] {
                 continue;
             }
-            let from = torn.len();
-            let there = here.into_iter().filter(|&id| patches.live[id as usize]);
-            torn.extend(there.map(|id| (id, tile, id, patches.known[id as usize].segment.ends)));
-            let here = &mut torn[from..];
-            loop {
-                let mut changed = false;
-                for a in 0..here.len() {
-                    for b in 0..a {
-                        let (one, other) = (here[a], here[b]);
-                        let joined = one.3.iter().any(|p| other.3.contains(p));
-                        if joined && one.0 != other.0 && free[one.2 as usize] == free[other.2 as usize] {
-                            here[a].0 = one.0.min(other.0);
-                            here[b].0 = here[a].0;
-                            changed = true;
-                        }
-                    }
-                }
-                if !changed {
-                    break;
+            patches.one[c] = self.kind[c].is_one();
+            let both = [Some(c), c.checked_sub(warps), Some(count + c), (c > 0).then(|| count + c - 1)];
+            for id in both.into_iter().flatten() {
+                patches.known[id] = item(id);
+                changed[tile_of(id)] = true;
+            }
+        }
+        for (family, first) in Family::BOTH.into_iter().zip([0, count]) {
+            let stiffness = &self.springs(family).stiffness;
+            let (is_free, was_free) = (&free[first..first + count], &mut patches.free[first..first + count]);
+            let was_live = &mut patches.live[first..first + count];
+            for c in 0..count {
+                let is_live = stiffness[c] > 0.0;
+                if (is_live != was_live[c]) | (is_free[c] != was_free[c]) {
+                    (was_live[c], was_free[c]) = (is_live, is_free[c]);
+                    changed[tile_of(first + c)] = true;
                 }
             }
         }
-        torn.sort_unstable_by_key(|of| (free[of.2 as usize], of.0, of.2));
-        for part in torn.chunk_by(|a, b| a.0 == b.0) {
-            patches.add(part[0].1, true, part.iter().map(|of| of.2));
+        if !changed.contains(&true) {
+            return;
         }
-        patches.whole = patches.list.partition_point(|patch| !free[patch.id as usize]);
-        let of_free = patches.items.iter().filter(|item| free[item.id as usize]);
-        patches.loose = of_free.flat_map(|item| item.segment.ends).collect();
-        patches.loose.sort_unstable();
-        patches.loose.dedup();
+        for tile in (0..changed.len()).filter(|&tile| changed[tile]) {
+            let segments: SmallVec<[u32; MOST]> = self.tile_segments(tile as u32).collect();
+            patches.divide(tile, &segments);
+        }
+        patches.enlist();
     }
 
     /// Pairs of segments that may come as near as `reach` [m] within a step; `take` makes something of them, given how far they come nearer to each other, at most. Folds whose patches have moved little beside each other since
@@ -325,7 +385,7 @@ impl Woven {
                     let end = |k: usize| {
                         let (c, p) = (item.segment.crossings[k] as usize, item.segment.ends[k] as usize);
                         let x = self.at.get(p) + self.normal[c] * item.over[k];
-                        ((x - origin).as_vec3a(), way[p].as_vec3a())
+                        ((x - origin).as_vec3a(), way[p].as_vec3a(), p as u32)
                     };
                     [end(0), end(1)]
                 });
@@ -350,7 +410,7 @@ impl Woven {
                 fold.slack = if fold.rests { apart } else { skin as f32 };
             }
             if !fold.rests {
-                let (along, apart) = a.gap(b);
+                let (along, apart) = a.gap(b, near);
                 *line = along;
                 if apart > near {
                     // Until the next step.
@@ -406,7 +466,7 @@ impl Woven {
         if ids.iter().any(|&id| near.free[id as usize]) {
             return None;
         }
-        let [a, b] = [patches.item(ids[0])?, patches.item(ids[1])?].map(|item| patches.list[item.patch as usize].id);
+        let [a, b] = [patches.patch(ids[0])?.id, patches.patch(ids[1])?.id];
         let key = [a.min(b), a.max(b)];
         let from = *first.get(patches.number(key[0]))?;
         let mut there = self.folds.get(from as usize..)?.iter().take_while(|fold| fold.patches[0] == key[0]);

@@ -77,7 +77,7 @@ pub(super) struct Node {
 }
 
 /// Nothing, for each yarn of a group.
-const ZERO: Lane = [0.0; GROUP];
+pub(super) const ZERO: Lane = [0.0; GROUP];
 
 impl Node {
     /// No mass, no spring.

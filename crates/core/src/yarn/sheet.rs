@@ -19,6 +19,7 @@ use super::tables::Tables;
 use crate::lanes::{self, LANES, Work};
 use crate::math::Vec3;
 use crate::parallel;
+use std::ops::Range;
 
 /// What moves particles in a substep.
 #[derive(Clone, Copy)]
@@ -121,7 +122,7 @@ impl Work for Shear<'_> {
 }
 
 /// One number in single precision for each of [`LANES`] rows.
-type Singles = [f32; LANES];
+pub(super) type Singles = [f32; LANES];
 
 /// Some numbers, and nothing after them.
 #[inline(always)]
@@ -136,7 +137,7 @@ fn wide(numbers: &[f32]) -> Singles {
 
 /// From one row to another along an axis: rounded only after the difference was taken.
 #[inline(always)]
-fn between(low: &[f64], high: &[f64]) -> Singles {
+pub(super) fn between(low: &[f64], high: &[f64]) -> Singles {
     let mut d = [0.0; LANES];
     if let (Some(low), Some(high)) = (low.first_chunk::<LANES>(), high.first_chunk::<LANES>()) {
         for i in 0..LANES {
@@ -269,24 +270,23 @@ impl Woven {
         let wind = spec.wind.mean(*step as f64 * spec.step);
         let air = Air { h, fall: spec.gravity * h, wind, drag: spec.air };
         let come = (!first_substep).then_some(1.0 / h);
-        let Tables { w, keep, doubled, gust, .. } = &*tables;
+        let Tables { w, keep, gust, .. } = &*tables;
         let diagonals = tables.diagonals(spec, h);
         let (from, v) = (&*at, &*v);
         for_each_part(parts(&mut to, &mut guess, warps), half, |Part { group, x: mut to, v: mut guess }| {
             let first = group * GROUP;
-            let rows = to[0][0].len() / warps;
-            for grid in 0..2 {
-                let begin = grid * half + first * warps;
-                let range = begin..begin + rows * warps;
-                if grid == 1 && !doubled[first..first + rows].contains(&true) {
-                    continue;
-                }
-                let at = from.0.each_ref().map(|p| &p[range.clone()]);
+            let here = first * warps..first * warps + to[0][0].len();
+            let mut go = |grid: usize, part: Range<usize>| {
+                let (low, high) = (part.start - here.start, part.end - here.start);
+                let range = grid * half + part.start..grid * half + part.end;
+                let [at, v] = [from, v].map(|points| points.0.each_ref().map(|p| &p[range.clone()]));
                 let (w, keep, gust) = (&w[range.clone()], &keep[range.clone()], &gust[range]);
-                let v = v.0.each_ref().map(|p| &p[begin..begin + rows * warps]);
-                let (to, guess) = (&mut to[grid], &mut guess[grid]);
+                let to = &mut to[grid].each_mut().map(|p| &mut p[low..high]);
+                let guess = &mut guess[grid].each_mut().map(|p| &mut p[low..high]);
                 lanes::run(Move { air, come, at, to, v, guess, w, keep, gust });
-            }
+            };
+            go(0, here.clone());
+            tables.doubled_in(here.clone()).iter().for_each(|part| go(1, part.clone()));
             if let Some(diagonals) = diagonals {
                 diagonals.push(&mut to[0], first * warps);
             }
@@ -355,14 +355,14 @@ impl Woven {
         self.tables.warps = blocks;
     }
 
-    /// At the beginning of a step: where particles are, for [`Self::velocities`] to tell how far they went. Rows without second particles have none to go.
+    /// At the beginning of a step: where particles are, for [`Self::velocities`] to tell how far they went. Where there are no second particles none go.
     pub(super) fn note_places(&mut self) {
-        let (half, warps) = (self.kind.len(), self.spec.warps);
+        let half = self.kind.len();
         for (gone, at) in self.gone.0.iter_mut().zip(&self.at.0) {
             gone[..half].copy_from_slice(&at[..half]);
-            for (row, _) in self.tables.doubled.iter().enumerate().filter(|(_, doubled)| **doubled) {
-                let row = half + row * warps..half + (row + 1) * warps;
-                gone[row.clone()].copy_from_slice(&at[row]);
+            for part in &self.tables.doubled {
+                let part = half + part.start..half + part.end;
+                gone[part.clone()].copy_from_slice(&at[part]);
             }
         }
     }
@@ -383,23 +383,23 @@ impl Woven {
         let per_h = 1.0 / h;
         let (half, warps) = (self.kind.len(), self.spec.warps);
         let Self { at, v, tables, gone, .. } = self;
-        let Tables { before, keep, doubled, .. } = &*tables;
+        let Tables { before, keep, .. } = &*tables;
         let rows = parts(at, v, warps).into_iter().zip(gone.halves(half, GROUP * warps)).collect();
-        for_each_part(rows, half, |(Part { group, x, v }, gone)| {
-            for (grid, ((x, v), gone)) in x.into_iter().zip(v).zip(gone).enumerate() {
-                for (k, row) in (group * GROUP..(group + 1) * GROUP).take(x[0].len() / warps).enumerate() {
-                    let (here, all) = (k * warps..(k + 1) * warps, grid * half + row * warps);
-                    if grid == 1 && !doubled[row] {
-                        continue;
-                    }
-                    for axis in 0..3 {
-                        lanes::run(Gone { gone: &mut gone[axis][here.clone()], x: &x[axis][here.clone()] });
-                        let (from, keep) = (&before.0[axis][all..all + warps], &keep[all..all + warps]);
-                        let (v, x) = (&mut v[axis][here.clone()], &x[axis][here.clone()]);
-                        lanes::run(Come { v, x, from, keep, per_h });
-                    }
+        for_each_part(rows, half, |(Part { group, x, mut v }, mut gone)| {
+            let first = group * GROUP * warps;
+            let mut come = |grid: usize, part: Range<usize>| {
+                let (here, all) =
+                    (part.start - first..part.end - first, grid * half + part.start..grid * half + part.end);
+                for axis in 0..3 {
+                    let x = &x[grid][axis][here.clone()];
+                    lanes::run(Gone { gone: &mut gone[grid][axis][here.clone()], x });
+                    let (from, keep) = (&before.0[axis][all.clone()], &keep[all.clone()]);
+                    lanes::run(Come { v: &mut v[grid][axis][here.clone()], x, from, keep, per_h });
                 }
-            }
+            };
+            let here = first..first + x[0][0].len();
+            come(0, here.clone());
+            tables.doubled_in(here).iter().for_each(|part| come(1, part.clone()));
         });
     }
 }

@@ -294,15 +294,15 @@ impl Woven {
 
     /// Ends of yarns beyond crossings that they slide through.
     pub(super) fn tails(&self) -> Vec<Tail> {
-        let all = self.tables.slides.iter().flatten().flatten();
-        let of = |slide: &Slide| {
-            let side = |k: usize| {
-                let (yarn, at) = (slide.yarn as usize, slide.at as usize);
-                slide.free[k].then(|| self.tail(slide.family, yarn, at, k == 1)).flatten()
-            };
-            [side(0), side(1)]
-        };
-        all.flat_map(of).flatten().collect()
+        let mut tails = Vec::new();
+        for slide in self.tables.slides.iter().flatten().flatten() {
+            for k in 0..2 {
+                if slide.free[k] {
+                    tails.extend(self.tail(slide.family, slide.yarn as usize, slide.at as usize, k == 1));
+                }
+            }
+        }
+        tails
     }
 }
 

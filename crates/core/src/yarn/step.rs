@@ -1,9 +1,11 @@
 //! The step of a woven cloth.
 
 use super::line::GROUP;
+use super::points::Points;
 use super::spec::Solver;
 use super::state::{Family, Woven};
 use crate::body::Bodies;
+use crate::lanes::{self, LANES, Work};
 use crate::parallel;
 
 /// Why a step could not be taken. The state is then not to be used any more.
@@ -150,13 +152,10 @@ impl Woven {
     /// Refuses a state that no step can go on from.
     fn check(&self) -> Result<(), StepError> {
         let count = self.kind.len();
-        let ([x, y, z], [vx, vy, vz]) = (&self.at.0, &self.v.0);
-        // All at once, without a branch; a number times zero is zero if it is finite. Only if that fails one by one.
-        let fine = |p: usize| {
-            let speed = vx[p] * vx[p] + vy[p] * vy[p] + vz[p] * vz[p];
-            (speed < ABSURD * ABSURD) & (x[p] * 0.0 + y[p] * 0.0 + z[p] * 0.0 == 0.0)
-        };
-        if (0..2 * count).fold(true, |all, p| all & fine(p)) {
+        // All at once; only if that fails one by one.
+        let mut fine = true;
+        lanes::run(Fine { at: &self.at, v: &self.v, fine: &mut fine });
+        if fine {
             return Ok(());
         }
         for p in 0..2 * count {
@@ -169,5 +168,37 @@ impl Woven {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether all particles are somewhere, and slow enough.
+struct Fine<'a> {
+    at: &'a Points,
+    v: &'a Points,
+    fine: &'a mut bool,
+}
+
+impl Work for Fine<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { at, v, fine } = self;
+        let count = at.len();
+        let [x, y, z] = [&at.0[0][..count], &at.0[1][..count], &at.0[2][..count]];
+        let [vx, vy, vz] = [&v.0[0][..count], &v.0[1][..count], &v.0[2][..count]];
+        let mut bad = [0_u64; LANES];
+        let mut all = 0;
+        for first in (0..count).step_by(LANES) {
+            for l in 0..LANES.min(count - first) {
+                let p = first + l;
+                let speed = vx[p] * vx[p] + vy[p] * vy[p] + vz[p] * vz[p];
+                // A number times zero is zero if it is finite.
+                let is_fine = (speed < ABSURD * ABSURD) & (x[p] * 0.0 + y[p] * 0.0 + z[p] * 0.0 == 0.0);
+                bad[l] |= u64::from(!is_fine);
+            }
+        }
+        for bad in bad {
+            all |= bad;
+        }
+        *fine = all == 0;
     }
 }

@@ -113,10 +113,9 @@ impl Woven {
             strays.seen[strays.place[p] as usize - 1] = Seen { from: x - way * time, way, particle };
         }
         let mut found = self.stray_pairs(&mut strays, &near, &strayed);
-        found.sort_unstable_by_key(|found| found.key);
+        found.sort_unstable_by_key(Found::order);
         found.dedup_by_key(|found| found.key);
-        let known = self.pairs.len() - strays.pairs.len();
-        found.retain(|found| match self.pairs[..known].binary_search_by_key(&found.key, |pair| pair.key) {
+        found.retain(|found| match self.tables.keys.binary_search(&found.order()) {
             // It has gone further than it was to rest for.
             Ok(k) => {
                 self.rests[k] = self.rests[k].min(1);
@@ -133,7 +132,8 @@ impl Woven {
         }
         if !found.is_empty() {
             strays.pairs.extend(found.iter().map(|found| found.key));
-            strays.pairs.sort_unstable();
+            // Two lists in order, which this sort sees.
+            strays.pairs.sort();
             self.added = strays.pairs.len() as u32;
         }
         (self.tables.strays, self.tables.near) = (strays, near);
@@ -143,11 +143,11 @@ impl Woven {
     fn stray_pairs(&self, strays: &mut Strays, near: &Near, strayed: &[u32]) -> Vec<Found> {
         let reach = near.reach as f32;
         let own = strayed.iter().flat_map(|&p| self.segments_at(p as usize));
-        let mut own: Vec<(u32, u32)> = own.map(|id| (near.folds.item(id).patch, id)).collect();
+        let mut own: Vec<(usize, u32)> = own.map(|id| (near.folds.patch(id), id)).collect();
         own.sort_unstable();
         own.dedup();
         for &(_, id) in &own {
-            let swept = Swept::of(self.ends_in_motion(strays, near, id));
+            let swept = Swept::of(self.ends_in_motion(strays, near, id).map(|(from, way, _)| (from, way)));
             let number = &mut strays.number[id as usize];
             if *number == 0 {
                 strays.segments.push((id, swept));
@@ -156,7 +156,7 @@ impl Woven {
             strays.segments[*number as usize - 1].1 = swept;
         }
         // Those of a patch hang together.
-        let groups: Vec<&[(u32, u32)]> = own.chunk_by(|a, b| a.0 == b.0).collect();
+        let groups: Vec<&[(usize, u32)]> = own.chunk_by(|a, b| a.0 == b.0).collect();
         let mut lists = vec![Vec::new(); groups.len().div_ceil(FEW)];
         let strays = &*strays;
         parallel::for_each_chunk(&mut lists, 1, |k, list| {
@@ -189,13 +189,13 @@ impl Woven {
         lists.into_iter().flatten().collect()
     }
 
-    /// Where the ends of a segment are foreseen to be drawn when the step begins, and how far they go.
-    fn ends_in_motion(&self, strays: &Strays, near: &Near, id: u32) -> [(Vec3A, Vec3A); 2] {
+    /// Where the ends of a segment are foreseen to be drawn when the step begins, how far they go, and their particles.
+    fn ends_in_motion(&self, strays: &Strays, near: &Near, id: u32) -> [(Vec3A, Vec3A, u32); 2] {
         let item = near.folds.item(id);
         [0, 1].map(|k| {
             let (c, p) = (item.segment.crossings[k] as usize, item.segment.ends[k] as usize);
             let [from, way] = self.foreseen(strays, near, p);
-            ((from + self.normal[c] * item.over[k] - near.origin).as_vec3a(), way.as_vec3a())
+            ((from + self.normal[c] * item.over[k] - near.origin).as_vec3a(), way.as_vec3a(), p as u32)
         })
     }
 

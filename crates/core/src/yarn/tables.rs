@@ -8,12 +8,15 @@ use super::meet::Solid;
 use super::near::Near;
 use super::pair::{Ends, Pair};
 use super::points::Points;
+use super::sheet::for_each_part;
 use super::slide::Slide;
 use super::state::{Family, Kind, Woven};
 use super::stray::Strays;
 use super::zone::Zones;
+use crate::lanes::LANES;
 use crate::math::Vec3;
 use crate::parallel;
+use std::ops::Range;
 
 /// A corner of a cell at a crossing that holds.
 #[derive(Clone, Copy, Debug)]
@@ -53,14 +56,16 @@ pub(super) struct Tables {
     pub shears: Vec<[u32; 2]>,
     /// Corners of torn cells at crossings that hold.
     pub locks: Vec<Lock>,
-    /// By rows: whether any crossing has two particles.
-    pub doubled: Vec<bool>,
+    /// Crossings among which some have two particles, in order: parts of rows, so that little else is with them.
+    pub doubled: Vec<Range<usize>>,
     /// Yarns at crossings that they slide through: of warps and of wefts, in groups.
     pub slides: [Vec<Vec<Slide>>; 2],
     /// Crossings with two particles that hold each other.
     pub couples: Vec<Couple>,
     /// What pairs of segments are found with.
     pub near: Near,
+    /// What pairs were ordered by when the step began: a number is found sooner than a pair.
+    pub keys: Vec<u64>,
     /// Room for pairs, and for how long they rest.
     pub pairs: Vec<Pair>,
     pub rests: Vec<u8>,
@@ -86,6 +91,15 @@ pub(super) struct Tables {
     pub in_place: Vec<bool>,
     /// Springs in the order of sweeps: family, crossing; empty until they are wanted.
     pub order: Vec<(Family, u32)>,
+}
+
+impl Tables {
+    /// Those of the crossings with two particles that are among these, which are whole rows.
+    pub fn doubled_in(&self, rows: Range<usize>) -> &[Range<usize>] {
+        let from = self.doubled.partition_point(|part| part.start < rows.start);
+        let to = self.doubled.partition_point(|part| part.start < rows.end);
+        &self.doubled[from..to]
+    }
 }
 
 impl Woven {
@@ -124,7 +138,6 @@ impl Woven {
         t.keep.clear();
         t.keep.resize(2 * count, 0.0);
         t.doubled.clear();
-        t.doubled.resize(self.spec.wefts, false);
         t.gust.clear();
         t.gust.resize(2 * count, 1.0);
         let keep = |rate: f64| 1.0 / (1.0 + rate * h);
@@ -140,7 +153,14 @@ impl Woven {
             (t.w[c], t.keep[c]) = (w, keep);
             if !self.kind[c].is_one() {
                 (t.w[count + c], t.keep[count + c]) = (w, keep);
-                t.doubled[c / warps] = true;
+                let begin = c / warps * warps;
+                let part = begin + (c - begin) / LANES * LANES;
+                let all = part..(part + LANES).min(begin + warps);
+                match t.doubled.last_mut() {
+                    Some(last) if last.end > part => {}
+                    Some(last) if last.end == part && part > begin => last.end = all.end,
+                    _ => t.doubled.push(all),
+                }
                 for (family, p) in Family::BOTH.into_iter().zip([c, count + c]) {
                     if self.is_dust(family, c) {
                         t.w[p] = 0.0;
@@ -164,25 +184,28 @@ impl Woven {
             diagonals.clear();
             diagonals.resize(count, 0.0);
         }
-        t.shears.clear();
-        t.locks.clear();
         t.in_place.clear();
         t.in_place.extend((0..count).map(|c| self.in_place(c)));
+        let in_place = &t.in_place;
         let one = |c: usize| self.kind[c].is_one();
         // The particle of a crossing in the upper or the lower plane.
         let layer = |c: usize, upper: bool| {
             let family = if (self.side(c) > 0.0) == upper { Family::Warp } else { Family::Weft };
             self.particle(family, c) as u32
         };
-        for j in 0..wefts - 1 {
-            for i in 0..warps - 1 {
+        let mut found: Vec<(Vec<[u32; 2]>, Vec<Lock>)> = vec![Default::default(); wefts.div_ceil(GROUP)];
+        let rows = t.rising.chunks_mut(GROUP * warps).zip(t.falling.chunks_mut(GROUP * warps));
+        let parts = rows.zip(&mut found).enumerate().collect();
+        for_each_part(parts, count, |(group, ((rising, falling), (shears, locks)))| {
+            let first = group * GROUP;
+            for (i, j) in (first..(first + GROUP).min(wefts - 1)).flat_map(|j| (0..warps - 1).map(move |i| (i, j))) {
                 let c = j * warps + i;
                 let corners = [c, c + 1, c + warps, c + warps + 1];
                 let sides = self.live(Family::Weft, c)
                     && self.live(Family::Weft, c + warps)
                     && self.live(Family::Warp, c)
                     && self.live(Family::Warp, c + 1);
-                if !(sides && corners.iter().all(|&c| t.in_place[c])) {
+                if !(sides && corners.iter().all(|&c| in_place[c])) {
                     // Each corner: the crossing, the next along its warp and along its weft, the springs to them, and the sense.
                     let [a, b, d, e] = corners;
                     for (at, [warp, weft], [on_warp, on_weft], sense) in [
@@ -193,20 +216,25 @@ impl Woven {
                     ] {
                         if one(at) && self.live(Family::Warp, on_warp) && self.live(Family::Weft, on_weft) {
                             let ends = [self.particle(Family::Warp, warp), self.particle(Family::Weft, weft)];
-                            t.locks.push(Lock { at: at as u32, ends: ends.map(|p| p as u32), sense });
+                            locks.push(Lock { at: at as u32, ends: ends.map(|p| p as u32), sense });
                         }
                     }
                     continue;
                 }
-                for ([a, b], diagonals) in [([c, c + warps + 1], &mut t.rising), ([c + 1, c + warps], &mut t.falling)] {
+                let here = c - first * warps;
+                for ([a, b], diagonals) in [([c, c + warps + 1], &mut *rising), ([c + 1, c + warps], &mut *falling)] {
                     if one(a) && one(b) {
-                        diagonals[c] = 1.0;
+                        diagonals[here] = 1.0;
                     } else {
-                        t.shears.extend([true, false].map(|upper| [layer(a, upper), layer(b, upper)]));
+                        shears.extend([true, false].map(|upper| [layer(a, upper), layer(b, upper)]));
                     }
                 }
             }
-        }
+        });
+        t.shears.clear();
+        t.shears.extend(found.iter().flat_map(|of| &of.0));
+        t.locks.clear();
+        t.locks.extend(found.iter().flat_map(|of| &of.1));
     }
 
     /// Crossings of two particles, by the groups of a family's yarns.
@@ -229,9 +257,9 @@ impl Woven {
             let springs = self.springs(family);
             parallel::for_each_chunk(blocks, 1, |g, block| {
                 let block = &mut block[0];
-                for l in 0..GROUP {
-                    let yarn = (g * GROUP + l).min(yarns - 1);
-                    for s in 0..nodes {
+                for s in 0..nodes {
+                    for l in 0..GROUP {
+                        let yarn = (g * GROUP + l).min(yarns - 1);
                         let c = self.crossing_of(family, yarn, s);
                         let (k, rest) = (springs.stiffness[c], springs.rest[c]);
                         let heavy = |s: usize| w[self.particle(family, self.crossing_of(family, yarn, s))];

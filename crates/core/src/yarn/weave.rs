@@ -145,6 +145,12 @@ impl Weave {
 
     /// True if warp `i` is over weft `j`.
     pub fn warp_over(&self, i: usize, j: usize) -> bool {
+        // Most weaves repeat after a power of two, which needs no division.
+        let (wide, high) = (self.columns.is_power_of_two(), self.over.len().is_power_of_two());
+        if wide && high {
+            let i = i & (self.columns - 1);
+            return self.over[(j << self.columns.trailing_zeros() & (self.over.len() - 1)) + i];
+        }
         let rows = self.over.len() / self.columns;
         self.over[j % rows * self.columns + i % self.columns]
     }
