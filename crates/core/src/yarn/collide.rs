@@ -16,7 +16,7 @@
 //! pair apart changes velocities only as far as they brought it together: what is deep in each other comes apart without being thrown apart.
 //!
 //! In every substep pairs are looked at first, all at once: those nearer than T, or passed, are then kept apart one after the other. Pairs that are further apart than they can come nearer in the meantime, by
-//! how they come nearer now, rest for some looks. Pairs that have passed are gone over again, up to [`ROUNDS`] times; what is on the wrong side all the same goes back to where it was (`zone`, `knot`). What can't, since it had passed before it was a pair, is told ([`Woven::take_passings`]).
+//! how they come nearer now, rest for some looks. What is moved by what others do to it, after the look, wakes: the way from where it was last seen isn't the one that it went (`zone`, `knot`). Pairs that have passed are gone over again, up to [`ROUNDS`] times; what is on the wrong side all the same goes back to where it was (`zone`, `knot`). What can't, since it had passed before it was a pair, is told ([`Woven::take_passings`]).
 //!
 //! Not compared: segments of one yarn that follow each other, or have less than T of it between them, and segments that meet at a crossing that holds ([`super::normals`] sees to these).
 //! Source: Metaaphanon 2009 §4.2, eq. 5. Deviations: all of a pair's way instead of one step, bounds of speed instead of the roots of a cubic to find it; whole cloth too. What goes elsewhere than was foreseen makes pairs within the step (`stray`). Limits: whole cloth that does may pass through something that it is no pair with.
@@ -167,6 +167,15 @@ impl Woven {
         (pair.seen, pair.wrong) = (x, 0);
         pair.normal = between.try_normalize().unwrap_or(pair.normal);
         self.rests[k as usize] = CLOSE;
+    }
+
+    /// A pair that isn't near was on its side where its ends were drawn until now, and is looked at anew; how it came there from where it was last seen nobody knows.
+    pub(super) fn wake(&mut self, k: u32, drawn: ccd::Corners) {
+        let (pair, rests) = (&mut self.pairs[k as usize], &mut self.rests[k as usize]);
+        if *rests != CLOSE {
+            *pair = Pair { wrong: pair.wrong, late: pair.late, ..Pair::seen(pair.key, drawn, pair.way) };
+            *rests = CLOSE;
+        }
     }
 
     /// Pairs that have passed as the normals are now, of those that are so near that they may have.
@@ -334,19 +343,21 @@ impl Woven {
             let x = ends[k].corners(at);
             // Along the line between them when they were last followed they are no further apart than they are, and while they are apart there they don't pass.
             let mut apart = along(&x, pair.normal);
-            if apart < thickness {
-                let length = nearest(&x).0.length();
+            // What they came nearer to each other by since the last look they may come again, and more if they turn; by the same measure, or they would seem to go away.
+            let looks = f64::from(pair.rested.max(1));
+            let mut closing = if pair.rested > 0 { (f64::from(pair.apart) - apart) / looks } else { pair.way * share };
+            if apart < thickness || *rests == CLOSE {
+                let (begin, length) = (ends[k].corners(before), nearest(&x).0.length());
                 // They are seen as they were when the substep began: where they are now they may not stay. And all of them, so that what slips from one segment of a yarn to the next has passed neither or both.
-                pair.follow(&ends[k].corners(before));
+                pair.follow(&begin);
                 if length < thickness || pair.has_passed(&x) {
                     (*rests, pair.rested) = (CLOSE, 0);
                     return;
                 }
                 (pair.wrong, apart) = (0, length);
+                // What rested for long may have become faster in this substep.
+                closing = closing.max(nearest(&begin).0.length() - length);
             }
-            // What they came nearer to each other by since the last look they may come again, and more if they turn.
-            let looks = f64::from(pair.rested.max(1));
-            let closing = if pair.rested > 0 { (f64::from(pair.apart) - apart) / looks } else { pair.way * share };
             let goes = 1.5 * closing.max(0.0) + 0.5 * pair.way * share + 0.1 * thickness;
             *rests = 1 + ((apart - thickness) / goes).min(MOST_RESTS) as u8;
             (pair.apart, pair.rested) = (apart as f32, *rests);
@@ -549,6 +560,50 @@ mod tests {
         // What else it meets brings it back there, and so through it.
         put(&mut cloth, 2.5, -0.6);
         assert!(passed(&cloth));
+    }
+
+    #[test]
+    fn a_pair_that_was_measured_along_another_line_wakes_in_time() {
+        let mut cloth = Woven::new(Spec::muslin(6, 6), Placement::default()).unwrap();
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Disconnected);
+        let (l, thickness) = (cloth.spec.spacing, cloth.spec.thickness);
+        // Weft 2 over the middle of a segment of warp 2; all others far away.
+        let put = |cloth: &mut Woven, z: f64| {
+            for c in 0..cloth.crossings() {
+                let (i, j) = (c % 6, c / 6);
+                let away = |yarn: usize| if yarn == 2 { 0.0 } else { 0.1 * (1 + yarn) as f64 };
+                cloth.at.set(c, Vec3::new(2.5 * l, j as f64 * l, away(i)));
+                let p = cloth.particle(Family::Weft, c);
+                cloth.at.set(p, Vec3::new(i as f64 * l, 2.5 * l, z * thickness - away(j)));
+            }
+        };
+        put(&mut cloth, 1.2);
+        cloth.follow(1e-3);
+        cloth.find_pairs();
+        let key = [cloth.crossing(2, 2) as u32, (cloth.crossings() + cloth.crossing(2, 2)) as u32];
+        let k = cloth.pairs.iter().position(|pair| pair.key == key).expect("they are near");
+        let (x, down) = (|cloth: &Woven| cloth.tables.ends[k].corners(&cloth.at), 0.4);
+        // It rested for few looks or for many.
+        for rested in [1, 12] {
+            // Three thicknesses apart, but only a little more than one along the line that it was last seen by.
+            let mut z = 3.0;
+            put(&mut cloth, z);
+            let mut lines = (0..80).map(|k| Vec3::new(0.0, 0.01 * f64::from(k), -1.0).normalize());
+            let aslant = lines.rfind(|&line| along(&x(&cloth), line) > 1.3 * thickness).unwrap();
+            let apart = along(&x(&cloth), aslant);
+            assert!(apart < 1.35 * thickness);
+            cloth.rests[k] = 1;
+            let pair = &mut cloth.pairs[k];
+            (pair.normal, pair.apart, pair.rested, pair.way) = (aslant, apart as f32, rested, 0.0);
+            // From there on it comes nearer, as fast all the time.
+            while z > 0.7 {
+                cloth.tables.before.clone_from(&cloth.at);
+                z -= down;
+                put(&mut cloth, z);
+                cloth.look_at_pairs(0.1);
+            }
+            assert_eq!(cloth.rests[k], CLOSE, "{rested}");
+        }
     }
 
     #[test]

@@ -96,6 +96,7 @@ impl Woven {
         // Crossings that take another normal beside a knot, each at most once, and those that just have.
         let (mut turned, mut turning) = (BTreeSet::new(), Vec::new());
         let mut knots = Knots { sets: Sets::new(self.at.len()), members: BTreeMap::new(), stiff: BTreeSet::new() };
+        let mut woken = BTreeSet::new();
         for _ in 0..ROUNDS {
             let mut changed = BTreeSet::new();
             let sets = pairs.iter().map(|&k| self.tables.ends[k as usize].particles.to_vec());
@@ -108,6 +109,7 @@ impl Woven {
                 break;
             }
             let changed = knots.of(&changed);
+            self.wake_around(changed.iter().flat_map(|(members, _)| members.iter().map(|&(p, _)| p)), &mut woken);
             for (members, stiff) in &changed {
                 self.place_knot(members, *stiff, before);
             }
@@ -125,6 +127,17 @@ impl Woven {
         together.into_iter().for_each(|k| self.see(k));
         pairs.extend(late);
         (pairs, crossings)
+    }
+
+    /// Pairs that a knot is going to move are seen where the last substep has left them, each once: the way back begins there.
+    fn wake_around(&mut self, members: impl Iterator<Item = u32>, woken: &mut BTreeSet<u32>) {
+        let mut pairs = Vec::new();
+        self.pairs_of(&members.collect::<Vec<_>>(), &mut pairs);
+        for k in pairs.into_iter().filter(|&k| woken.insert(k)) {
+            let drawn = self.tables.ends[k as usize].corners(&self.at);
+            self.wake(k, drawn);
+            self.pairs[k as usize].follow(&drawn);
+        }
     }
 
     /// Particles of a crossing and of the next ones along its yarns.
@@ -221,5 +234,60 @@ impl Woven {
         let mut zones = std::mem::take(&mut self.tables.zones);
         self.pairs_around(&mut zones.around, particles.iter().copied(), pairs);
         self.tables.zones = zones;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::Placement;
+    use crate::yarn::{Kind, Spec};
+
+    #[test]
+    fn what_rested_joins_a_knot_that_goes_back_through_it() {
+        let mut cloth = Woven::new(Spec::muslin(6, 6), Placement::default()).unwrap();
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Disconnected);
+        let (l, thickness) = (cloth.spec.spacing, cloth.spec.thickness);
+        // Weft 2 across the middles of segments of warps 1 and 2; all others far away.
+        let put = |cloth: &mut Woven, y: f64, z: f64| {
+            for c in 0..cloth.crossings() {
+                let (i, j) = (c % 6, c / 6);
+                let away = |yarn: usize, is: bool| if is { 0.0 } else { 0.1 * (1 + yarn) as f64 };
+                cloth.at.set(c, Vec3::new((i as f64 + 0.5) * l, j as f64 * l, away(i, i == 1 || i == 2)));
+                let p = cloth.particle(Family::Weft, c);
+                cloth.at.set(p, Vec3::new(i as f64 * l, y * l, z * thickness - away(j, j == 2)));
+            }
+        };
+        put(&mut cloth, 2.5, 0.6);
+        cloth.follow(1e-3);
+        cloth.find_pairs();
+        let number = |cloth: &Woven, i: usize| {
+            let key = [cloth.crossing(i, 2) as u32, (cloth.crossings() + cloth.crossing(i, 2)) as u32];
+            cloth.pairs.iter().position(|pair| pair.key == key).expect("they are near")
+        };
+        let (through, around) = (number(&cloth, 1), number(&cloth, 2));
+        // When the step began it was over both. It has gone around the end of warp 2, and rested meanwhile, and through warp 1.
+        put(&mut cloth, 2.5, 4.0);
+        let start = cloth.at.clone();
+        let corners = |cloth: &Woven, k: usize| cloth.tables.ends[k].corners(&cloth.at);
+        cloth.pairs[through].seen = corners(&cloth, through);
+        put(&mut cloth, 3.6, 4.0);
+        cloth.pairs[around].seen = corners(&cloth, around);
+        cloth.rests[around] = 5;
+        put(&mut cloth, 2.5, -0.3);
+        for p in 0..cloth.at.len() {
+            cloth.gone.set(p, cloth.at.get(p) - start.get(p));
+        }
+        let normals = cloth.normal.clone();
+        let (pairs, crossings) = cloth.tie_knots(vec![through as u32], Vec::new(), &normals);
+        assert!(pairs.is_empty() && crossings.is_empty());
+        // Warp 1 takes the weft back, which would go through warp 2 by that; so all have the shape that they had.
+        for k in [through, around] {
+            let (x, y) = (cloth.tables.ends[k].corners(&start), corners(&cloth, k));
+            for (i, j) in [(0, 2), (0, 3), (1, 2), (1, 3)] {
+                let off = x[i].distance(x[j]) - y[i].distance(y[j]);
+                assert!(off.abs() < 1e-12, "{k}: {off}");
+            }
+        }
     }
 }

@@ -10,12 +10,15 @@
 //! to the next segment within a step, both are asked by substeps whether it has come back: what is seen on two ways can't be held against each other.
 //! Arms are what hangs on the crossing: what is beyond a cut goes its own way.
 //!
+//! What has at the end of a step, when normals have followed, the very shape that it had when the step began has gone as one stiff body as far as anyone can see ([`super::knot`]): where it was in the substeps between is nowhere drawn, and taking that back on straight ways, after
+//! it had slipped around an end, would look like a passing.
+//!
 //! Between two steps nothing moves, but ends of yarns are divided anew ([`super::tail`]), and a segment's number is then that of another one. So these ends are followed by shares of their length instead: both divisions get the points of both, and go straight from the one to the other.
 //!
 //! Limits: what has passed before its yarn was divided anew and comes back afterwards isn't known by its number any more, and is told twice.
 
 use super::normals::fitted;
-use super::pass::{Passing, Strand, has_passed, passings};
+use super::pass::{Passing, Strand, flat, has_passed, passings};
 use super::read::Run;
 use super::state::{Family, Kind, Woven};
 use crate::math::Vec3;
@@ -55,11 +58,15 @@ impl Watch {
     /// To be called after every step.
     pub fn end_step(&mut self, cloth: &Woven) {
         let runs = cloth.runs();
-        for passing in divided_anew(&self.look, &runs, 0.5 * cloth.spec().thickness) {
+        let divided = divided_anew(&self.look, &runs, 0.5 * cloth.spec().thickness);
+        for &passing in &divided {
             toggle(&mut self.way, key(&passing), (passing, false));
         }
         let way: Vec<(Passing, bool)> = std::mem::take(&mut self.way).into_values().collect();
-        let beside = odd(&way, |of| &of.0).into_iter().filter_map(|of| of.into_iter().find(|(_, here)| !here));
+        let stays = |of: &Passing| !divided.contains(of) && keep_shape([&self.step, &self.look], of);
+        let moved = |of: &Vec<(Passing, bool)>| of.iter().any(|(passing, _)| !stays(passing));
+        let beside = odd(&way, |of| &of.0).into_iter().filter(moved);
+        let beside = beside.filter_map(|of| of.into_iter().find(|(_, here)| !here));
         let beside: Vec<Passing> = beside.map(|(passing, _)| passing).collect();
         // What comes apart when a step ends held in it.
         let here = compare(cloth, &self.step, &self.look).into_iter();
@@ -271,6 +278,22 @@ fn divided_anew(before: &[Run], after: &[Run], radius: f64) -> Vec<Passing> {
     found
 }
 
+/// Whether two segments are to each other in one picture as in another, by the distances of their ends and by the side.
+fn keep_shape(pictures: [&[Run]; 2], passing: &Passing) -> bool {
+    let corners = |runs: &[Run]| -> Option<[Vec3; 4]> {
+        let end = |k: usize, at: usize| {
+            let (yarn, family) =
+                (passing.yarns[k], if passing.yarns[k].is_multiple_of(2) { Family::Warp } else { Family::Weft });
+            part(runs, family, (yarn / 2) as usize, at)?.point(at)
+        };
+        let [a, b] = passing.segments;
+        Some([end(0, a)?, end(0, a + 1)?, end(1, b)?, end(1, b + 1)?])
+    };
+    let [Some(x), Some(y)] = pictures.map(corners) else { return false };
+    let same = |i: usize, k: usize| (x[i].distance(x[k]) - y[i].distance(y[k])).abs() < TIP;
+    (flat(&x) > 0.0) == (flat(&y) > 0.0) && (0..4).all(|i| (0..i).all(|k| same(i, k)))
+}
+
 /// Whether two segments at the crossing of their yarns have passed from one picture to another, apart from what all of its arms have turned together.
 fn passed_turned(pictures: [&[Run]; 2], passing: &Passing) -> bool {
     let (yarns, s) = (passing.yarns, passing.segments);
@@ -475,6 +498,38 @@ mod tests {
         };
         assert_eq!(passed(&[[1.7, -0.1], [2.3, -0.1], [2.3, 0.1]]), [2, 0]);
         assert_eq!(passed(&[[2.3, -0.1], [1.7, -0.1]]), [1, 1]);
+    }
+
+    #[test]
+    fn what_ends_a_step_with_the_shape_that_it_had_has_not_passed() {
+        let mut cloth = Woven::new(Spec::muslin(3, 5), Placement::default()).unwrap();
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Disconnected);
+        // Warp 1 goes along y; the middle of weft 0 goes around its end. All others are far away, and all is turned.
+        let put = |cloth: &mut Woven, angle: f64, y: f64, z: f64| {
+            let turn = Quat::from_axis_angle(Vec3::new(1.0, 2.0, 0.0).normalize(), angle);
+            for c in 0..cloth.crossings() {
+                let (i, j) = (c % 3, c / 3);
+                let away = |is: bool| if is { 0.0 } else { 10.0 * (1 + c) as f64 };
+                cloth.at.set(c, turn * Vec3::new(0.01 * j as f64, j as f64, away(i == 1)));
+                let p = cloth.particle(Family::Weft, c);
+                cloth.at.set(p, turn * Vec3::new(i as f64 - 0.7, y, z - away(j == 0)));
+            }
+        };
+        let mut told = |z: f64| {
+            put(&mut cloth, 0.0, 1.7, 0.1);
+            let mut watch = Watch::new(&cloth);
+            for [y, z] in [[4.4, 0.1], [4.4, -0.1], [1.7, -0.1]] {
+                put(&mut cloth, 0.0, y, z);
+                watch.look(&cloth);
+            }
+            put(&mut cloth, 0.1, 1.7, z);
+            watch.look(&cloth);
+            assert_eq!(watch.way.len(), usize::from(z > 0.0));
+            watch.end_step(&cloth);
+            watch.take().len()
+        };
+        // Where it began, elsewhere on that side, and on the other side, which it has come to around the end.
+        assert_eq!([told(0.1), told(0.101), told(-0.1)], [0, 1, 0]);
     }
 
     #[test]

@@ -14,7 +14,8 @@
 //! What is in one zone is as far apart as it was, so it hasn't passed. What a zone passes through by that joins it, zones too, until nothing has passed: the more there are in zones the fewer can, so that ends, at last with everything where it was.
 //! Momentum stays, what comes together in a zone has stopped against each other. If a hold itself drives a pair through each other, its crossings wait for a substep with the others.
 //!
-//! Which pairs are asked: those that had passed when all were kept apart, and those with particles that were moved so far in it that they may have.
+//! Which pairs are asked: those that had passed when all were kept apart, and those with particles that were moved so far in it that they may have. Some of these rest, since they are far from each other where springs alone would have brought them; they are asked from x₀ on,
+//! not from where they were last seen.
 //!
 //! Source: Bridson, Fedkiw and Anderson 2002, "Robust treatment of collisions, contact and friction for cloth animation", §7.3 (rigid impact zones; after Provot 1997). Deviations: by positions and in every substep; zones don't turn, since a substep is short.
 //! Limits: pairs alone; the yarns of one crossing are [`super::normals`]'s. What was on the wrong side when the substep began stays there.
@@ -129,6 +130,7 @@ impl Woven {
             self.pairs_around(&mut zones.around, far.into_iter(), &mut asked);
         }
         while !asked.is_empty() {
+            self.wake_where_they_began(&zones, &asked);
             asked.retain(|&k| self.has_passed(k));
             wrong.clone_from(&asked);
             let mut changed = false;
@@ -174,6 +176,14 @@ impl Woven {
         }
         asked.sort_unstable();
         asked.dedup();
+    }
+
+    /// Pairs that rested until others moved them go from where they were when the substep began.
+    fn wake_where_they_began(&mut self, zones: &Zones, pairs: &[u32]) {
+        for &k in pairs {
+            let start = |p: usize| zones.start(p).unwrap_or_else(|| self.tables.before.get(p));
+            self.wake(k, self.tables.ends[k as usize].drawn(start));
+        }
     }
 
     fn has_passed(&self, k: u32) -> bool {
@@ -286,6 +296,45 @@ mod tests {
         }
         let far = cloth.crossing(4, 10);
         assert_eq!(cloth.at.get(far), moved.get(far));
+    }
+
+    #[test]
+    fn what_rested_goes_back_to_where_it_was_when_the_substep_began() {
+        let mut cloth = Woven::new(Spec::muslin(6, 6), Placement::default()).unwrap();
+        cloth.split(&(0..cloth.crossings()).collect::<Vec<_>>(), Kind::Disconnected);
+        let (l, thickness) = (cloth.spec.spacing, cloth.spec.thickness);
+        // Weft 2 over the middle of a segment of warp 2, or under it; all others far away.
+        let put = |cloth: &mut Woven, z: f64| {
+            for c in 0..cloth.crossings() {
+                let (i, j) = (c % 6, c / 6);
+                let away = |yarn: usize| if yarn == 2 { 0.0 } else { 0.1 * (1 + yarn) as f64 };
+                cloth.at.set(c, Vec3::new(2.5 * l, j as f64 * l, away(i)));
+                let p = cloth.particle(Family::Weft, c);
+                cloth.at.set(p, Vec3::new(i as f64 * l, 2.5 * l, z * thickness - away(j)));
+            }
+        };
+        // It was last seen under it, and has gone around its end since.
+        put(&mut cloth, -1.2);
+        cloth.follow(1e-3);
+        cloth.find_pairs();
+        let key = [cloth.crossing(2, 2) as u32, (cloth.crossings() + cloth.crossing(2, 2)) as u32];
+        let k = cloth.pairs.iter().position(|pair| pair.key == key).expect("they are near");
+        cloth.rests.fill(5);
+        put(&mut cloth, 0.6);
+        cloth.tables.before.clone_from(&cloth.at);
+        // What others do to it brings it through.
+        cloth.tables.zones.begin(cloth.at.len());
+        put(&mut cloth, -0.6);
+        for p in 0..cloth.at.len() {
+            let start = cloth.tables.before.get(p);
+            cloth.tables.zones.note(p, start, start);
+            cloth.tables.zones.moved(p, cloth.at.get(p));
+        }
+        cloth.tables.wrong.clear();
+        cloth.hold_back();
+        let [from, to] = [&cloth.tables.before, &cloth.at].map(|at| cloth.tables.ends[k].corners(at));
+        assert!(!super::super::pass::has_passed(&from, &to));
+        assert!(to[2].z > to[0].z);
     }
 
     #[test]
