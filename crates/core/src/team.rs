@@ -113,7 +113,7 @@ impl Team {
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed) as u64 + 1;
         let guard = Closing(self);
-        self.state.0.store(number * NUMBER | OPEN, Ordering::Release);
+        self.state.0.store((number * NUMBER) | OPEN, Ordering::Release);
         self.call(threads.min(count));
         BUSY.set(true);
         self.take(0, work);
