@@ -72,12 +72,28 @@ pub struct Toughness {
     edge: f64,
     /// Tips that were looked at in this step, as long as all around them is as it was.
     known: HashMap<NodeId, Known, BuildHasherDefault<Numbered>>,
-    /// What J of each tip is a sum over, as long as the mesh around it is as it was.
+    /// What J and Z of each tip are sums over, as long as the mesh around it and along its lips is as it was.
     rings: HashMap<NodeId, Ring, BuildHasherDefault<Numbered>>,
 }
 
-/// Faces in which q changes, with ∇q [1/m] and their area [m²].
-type Ring = Vec<(FaceId, Vec2, f64)>;
+/// What J and Z of a tip are sums over.
+#[derive(Clone, Debug, PartialEq)]
+struct Ring {
+    /// ϱ [m].
+    radius: f64,
+    /// Faces in which q changes, with ∇q [1/m] and their area [m²].
+    faces: Vec<(FaceId, Vec2, f64)>,
+    lips: Lips,
+}
+
+/// The way along both lips behind a tip.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Lips {
+    /// Nodes that had a bond when they were passed: later ones come with an edit. How far behind they are [m], and the sign of their lip.
+    bonded: Vec<(NodeId, f64, f64)>,
+    /// All nodes on the way and those at its ends: as long as none of them is edited it is the same.
+    passed: Vec<NodeId>,
+}
 
 /// What is known of a tip.
 #[derive(Clone, Debug)]
@@ -173,7 +189,7 @@ impl Toughness {
             }
         }
         let (ratio, d) = best?;
-        let (zone, bonded) = self.zone(view.cloth, n, self.price(view, n, d));
+        let (zone, bonded) = zone(view.cloth, n, ring, self.price(view, n, d));
         Some(Known { place: view.cloth.x[n], ratios: [ratio + zone, self.by_load(view, n, d)], d, bonded })
     }
 
@@ -206,19 +222,6 @@ impl Toughness {
         // As long as the bond behind it only takes up its load, the energy that the last edge cost is still to come.
         let paid = if holds_fast(view.cloth, n) { view.round.max(1) } else { view.round };
         (energy > f64::from(paid + 1) || load > 1.0).then(|| (energy.max(load), d))
-    }
-
-    /// Z of a tip that would pay `price` [N] to go on, and the nodes of the bonds behind it.
-    fn zone(&self, cloth: &Cloth, n: NodeId, price: f64) -> (f64, Vec<NodeId>) {
-        let (held, bonded) = zone_of(cloth, n);
-        let (at, radius) = (cloth.mesh.node_uv(n), self.radius(cloth, n));
-        let mut sum = 0.0;
-        for (k, here) in held.iter().enumerate().skip(1) {
-            let (before, after) = (&held[k - 1], held.get(k + 1).unwrap_or(here));
-            let slope = (after.apart - before.apart) * inverse_or_zero(after.way - before.way);
-            sum += here.pull.dot(slope) * (1.0 / here.cost - within(here.uv.distance(at), radius) / price);
-        }
-        (sum, bonded)
     }
 
     /// ϱ of a tip [m].
@@ -275,7 +278,8 @@ impl Toughness {
                 Vec2::new(r.y * (q[1] - q[0]) - p.y * (q[2] - q[0]), p.x * (q[2] - q[0]) - r.x * (q[1] - q[0])) / twice;
             Some((face, slope, 0.5 * twice.abs()))
         };
-        faces_within(mesh, n, radius).into_iter().filter_map(changes).collect()
+        let faces = faces_within(mesh, n, radius).into_iter().filter_map(changes).collect();
+        Ring { radius, faces, lips: Lips::of(cloth, n) }
     }
 
     /// The directions that a start tries, with the strength there [N/m].
@@ -414,7 +418,7 @@ fn released(view: View<'_>, ring: &Ring) -> Vec2 {
         // (FᵀF S) ∇q.
         times(metric(view.cloth, face), times(stress, slope)) * area - slope * energy
     };
-    ring.iter().map(of_face).sum()
+    ring.faces.iter().map(of_face).sum()
 }
 
 /// What the faces of a node pull at it by their elastic stress [N].
@@ -449,26 +453,29 @@ struct Held {
     cost: f64,
 }
 
-/// What holds the lips behind a tip, from the tip on, which is the first, to where they are widest apart; and the nodes of all bonds of these lips.
-fn zone_of(cloth: &Cloth, n: NodeId) -> (Vec<Held>, Vec<NodeId>) {
-    let mesh = &cloth.mesh;
-    let tip = mesh.node_uv(n);
-    let mut held = vec![Held { way: 0.0, uv: tip, apart: Vec3::ZERO, pull: Vec3::ZERO, cost: 1.0 }];
-    let mut bonded = Vec::new();
-    if cloth.bonds.is_empty() {
-        return (held, bonded);
+/// Z of a tip that would pay `price` [N] to go on, and the nodes of the bonds behind it.
+fn zone(cloth: &Cloth, n: NodeId, ring: &Ring, price: f64) -> (f64, Vec<NodeId>) {
+    let (held, bonded) = zone_of(cloth, n, &ring.lips);
+    let at = cloth.mesh.node_uv(n);
+    let mut sum = 0.0;
+    for (k, here) in held.iter().enumerate().skip(1) {
+        let (before, after) = (&held[k - 1], held.get(k + 1).unwrap_or(here));
+        let slope = (after.apart - before.apart) * inverse_or_zero(after.way - before.way);
+        sum += here.pull.dot(slope) * (1.0 / here.cost - within(here.uv.distance(at), ring.radius) / price);
     }
-    // A bond is known by the node that was split off, which may be on either lip.
-    for (before, sign) in [(false, 1.0), (true, -1.0)] {
-        let (mut at, mut uv, mut way) = (n, tip, 0.0);
-        while let Some(next) = next_on_lip(cloth, at, before) {
-            way += mesh.node_uv(next).distance(uv);
-            (at, uv) = (next, mesh.node_uv(next));
-            let Some(bond) = cloth.bonds.of(at) else { continue };
-            bonded.extend([bond.node, bond.from]);
-            let apart = (cloth.x[bond.from] - cloth.x[bond.node]) * sign;
-            held.push(Held { way, uv, apart, pull: apart * bond.stiffness(apart.length()), cost: bond.cost });
-        }
+    (sum, bonded)
+}
+
+/// What holds the lips behind a tip, from the tip on, which is the first, to where they are widest apart; and the nodes of all bonds of these lips.
+fn zone_of(cloth: &Cloth, n: NodeId, lips: &Lips) -> (Vec<Held>, Vec<NodeId>) {
+    let mut held = vec![Held { way: 0.0, uv: cloth.mesh.node_uv(n), apart: Vec3::ZERO, pull: Vec3::ZERO, cost: 1.0 }];
+    let mut bonded = Vec::new();
+    for &(at, way, sign) in &lips.bonded {
+        let Some(bond) = cloth.bonds.of(at) else { continue };
+        bonded.extend([bond.node, bond.from]);
+        let apart = (cloth.x[bond.from] - cloth.x[bond.node]) * sign;
+        let pull = apart * bond.stiffness(apart.length());
+        held.push(Held { way, uv: cloth.mesh.node_uv(at), apart, pull, cost: bond.cost });
     }
     held.sort_by(|a, b| a.way.total_cmp(&b.way));
     // Beyond that it is the zone of the tip at the other end.
@@ -477,13 +484,36 @@ fn zone_of(cloth: &Cloth, n: NodeId) -> (Vec<Held>, Vec<NodeId>) {
     (held, bonded)
 }
 
-/// The node after one on a torn border, or the one before it, unless it is a tip.
-fn next_on_lip(cloth: &Cloth, n: NodeId, before: bool) -> Option<NodeId> {
+impl Lips {
+    /// Those behind a tip.
+    fn of(cloth: &Cloth, n: NodeId) -> Self {
+        let mesh = &cloth.mesh;
+        let mut lips = Self::default();
+        // A bond is known by the node that was split off, which may be on either lip.
+        for (before, sign) in [(false, 1.0), (true, -1.0)] {
+            let (mut at, mut way) = (n, 0.0);
+            while let Some(next) = beside_on_lip(cloth, at, before) {
+                lips.passed.push(next);
+                if cloth.weak[next] {
+                    break;
+                }
+                way += mesh.node_uv(next).distance(mesh.node_uv(at));
+                at = next;
+                if cloth.bonds.of(at).is_some() {
+                    lips.bonded.push((at, way, sign));
+                }
+            }
+        }
+        lips
+    }
+}
+
+/// The node after one on a torn border, or the one before it.
+fn beside_on_lip(cloth: &Cloth, n: NodeId, before: bool) -> Option<NodeId> {
     let mesh = &cloth.mesh;
     let c = if before { mesh.fan(n).last()?.prev() } else { mesh.fan(n).next()? };
-    let next = mesh.node(if before { c } else { c.next() });
     let e = mesh.edge(c);
-    (mesh.is_border_edge(e) && cloth.torn[e] && !cloth.weak[next]).then_some(next)
+    (mesh.is_border_edge(e) && cloth.torn[e]).then(|| mesh.node(if before { c } else { c.next() }))
 }
 
 /// True if the lips beside a tip are held by a bond that hasn't begun to give way.
@@ -587,7 +617,10 @@ impl Criterion for Toughness {
         let near = |n: NodeId| places.iter().any(|place| place.distance(cloth.mesh.node_uv(n)) < reach);
         let edited = |n: &NodeId| touched.nodes.binary_search(n).is_ok();
         self.known.retain(|&n, known| !near(n) && !known.bonded.iter().any(edited));
-        self.rings.retain(|&n, _| cloth.weak[n] && !near(n));
+        let mut marked = vec![false; cloth.mesh.node_count()];
+        touched.nodes.iter().for_each(|n| marked[n.index()] = true);
+        let led_on = |ring: &Ring| ring.lips.passed.iter().any(|n| marked[n.index()]);
+        self.rings.retain(|&n, ring| cloth.weak[n] && !near(n) && !led_on(ring));
     }
 
     fn ratio(&self, view: View<'_>, request: &Request) -> f64 {
@@ -699,5 +732,35 @@ mod tests {
             assert!(alone < 0.8 * near, "{seen:?}");
             assert!((near / wide - 1.0).abs() < 0.03 && (wider / wide - 1.0).abs() < 0.03, "{seen:?}");
         }
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_tip_is_forgotten_when_its_lips_are_edited_however_far_behind() {
+        let fabric = fabric();
+        let mut cloth = bonded(generate::grid(Vec2::splat(WIDTH), [41, 41]).unwrap(), &fabric);
+        let mut criterion = Toughness::of(&fabric, &cloth).unwrap();
+        let tip = cloth.tips.iter().next().unwrap().node;
+        let ring = criterion.ring(&cloth, tip);
+        criterion.rings.insert(tip, ring);
+        // Opens an edge straight up from a node, far enough from the tip for its ring.
+        let mut open = |cloth: &mut Cloth, from: Vec2| {
+            let at = |n: NodeId, place: Vec2| cloth.mesh.node_uv(n).distance(place) < 1e-9;
+            let up = |n: NodeId| {
+                star(&cloth.mesh, n)
+                    .find(|&(e, _)| cloth.mesh.edge_nodes(e).iter().any(|&end| at(end, from + Vec2::Y * 0.0025)))
+            };
+            let (edge, _) = cloth.mesh.nodes().filter(|&n| at(n, from)).find_map(up).unwrap();
+            let mut log = ChangeLog::new();
+            cloth.mesh.open_edge(edge, &mut log);
+            cloth.follow(&log);
+            criterion.follow(cloth, &Touched::by(&cloth.mesh, &log));
+            (criterion.rings.get(&tip).cloned(), criterion.ring(cloth, tip))
+        };
+        let (kept, anew) = open(&mut cloth, Vec2::new(0.09, 0.09));
+        assert!(kept.is_some_and(|kept| kept == anew), "what is torn elsewhere is nothing to it");
+        let lips = anew.lips;
+        let (kept, anew) = open(&mut cloth, Vec2::new(0.01, 0.05));
+        assert!(lips != anew.lips, "the lip goes on along the branch");
+        assert!(kept.is_none());
     }
 }
