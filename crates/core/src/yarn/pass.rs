@@ -198,12 +198,18 @@ pub(super) fn flat([a, b, c, d]: &ccd::Corners) -> f64 {
     (*c - *a).dot((*b - *a).cross(*d - *c))
 }
 
-/// True if two segments are on the other side of each other, having gone straight from one place to another. A cubic whose sign is the same at both ends and at two places between them is taken to have no root.
+/// True if two segments are on the other side of each other, having gone straight from one place to another.
 pub(super) fn has_passed(from: &ccd::Corners, to: &ccd::Corners) -> bool {
-    let side = |t: f64| flat(&between(from, to, t)) > 0.0;
-    let first = flat(from) > 0.0;
-    let turns = (flat(to) > 0.0) != first || side(1.0 / 3.0) != first || side(2.0 / 3.0) != first;
-    turns && meetings(from, to).is_some()
+    let at = |t: f64| flat(&between(from, to, t));
+    may_have_roots([at(0.0), at(1.0 / 3.0), at(2.0 / 3.0), at(1.0)]) && meetings(from, to).is_some()
+}
+
+/// False only if a cubic with these values at 0, 1/3, 2/3 and 1 has one sign from 0 to 1. These values may have one sign and the cubic another one between them, but it is within what its Bernstein coefficients are between.
+#[inline(always)]
+fn may_have_roots([p, q, r, s]: [f64; 4]) -> bool {
+    let first = p > 0.0;
+    let inner = [-5.0 * p + 18.0 * q - 9.0 * r + 2.0 * s, 2.0 * p - 9.0 * q + 18.0 * r - 5.0 * s];
+    (s > 0.0) != first || inner.into_iter().any(|of| (of > 0.0) != first)
 }
 
 /// Corners on their way.
@@ -271,6 +277,7 @@ fn roots(f: impl Fn(f64) -> f64) -> SmallVec<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::hash_unit;
 
     fn strand(yarn: u64, points: &[Vec3]) -> Strand<'_> {
         Strand { yarn, first: 3, points, radius: 0.1 }
@@ -314,6 +321,35 @@ mod tests {
         assert!(pass(&from, &to).is_none());
         let to = [from[0], from[1], Vec3::new(-0.5, -1.0, -0.4), Vec3::new(0.5, 1.0, -0.1)];
         assert!(pass(&from, &to).is_some());
+    }
+
+    #[test]
+    fn what_passes_for_a_part_of_the_way_beside_an_end_has_passed() {
+        // Of `bars`, `seed=2`, at 1.88 s [mm]: from 0.05 to 0.29 of the way they are on the other side, which they come back from beyond the end of the second one.
+        let from = [
+            Vec3::new(-18.841217218682715, -12.372671158606154, 1.4226905326623319),
+            Vec3::new(-18.39305981805332, -13.526645353777378, 1.1380388592555127),
+            Vec3::new(-18.51433793838342, -12.75766722514097, 1.2052058197720222),
+            Vec3::new(-18.895418083973627, -14.630451051211022, 1.5145619889261508),
+        ];
+        let to = [
+            Vec3::new(-18.68178460546725, -12.048815052584741, 1.4059575075284609),
+            Vec3::new(-18.381710914667566, -13.187629646305501, 1.1216714562893777),
+            Vec3::new(-18.67228049822476, -13.403467636771959, 1.3693295031717912),
+            Vec3::new(-18.857122620121926, -14.718847303525994, 1.4174707696062172),
+        ];
+        assert!((0..4).all(|k| flat(&between(&from, &to, f64::from(k) / 3.0)) < 0.0));
+        assert!(pass(&from, &to).is_some() && has_passed(&from, &to));
+        // Whoever asks, the answer is the same.
+        let mut passed = 0;
+        for seed in 0..20_000 {
+            let vector = |k: u64| Vec3::from([0, 1, 2].map(|a| 2.0 * hash_unit(seed, 3 * k + a) - 1.0));
+            let from = [0, 1, 2, 3].map(vector);
+            let to = std::array::from_fn(|k| from[k] + vector(4 + k as u64));
+            assert_eq!(pass(&from, &to).is_some(), has_passed(&from, &to), "{seed}");
+            passed += usize::from(has_passed(&from, &to));
+        }
+        assert!(passed > 1000, "{passed}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A yarn that is drawn out gets shorter at its tip. Its last spring shrinks to `packing` and then becomes one with the spring before: its particle takes the place of the tip, and what was the tip is *dust*, which
 //! is nowhere and has no mass that moves. What sticks out of a crossing by less than `packing` has slipped out. From the next step on the yarn up to the next crossing that holds it is divided into as many springs as it has
-//! spacings, the longest of them first: what was drawn through the crossing lies in one long spring, and dust becomes particles again. All points of before stay, so the yarn goes on lying where it lay: evenly divided ones would cut off its bends, and pass through what is in them.
+//! spacings, the longest of them first: what was drawn through the crossing lies in one long spring, and dust becomes particles again. All points of before stay, and new ones are between them as the yarn is drawn, half a thickness off its crossing, so it goes on lying where it lay: evenly divided ones would cut off its bends, and pass through what is in them.
 //!
 //! So no spring is shorter than yarns are thick, and every segment can keep off all others ([`super::collide`]).
 
@@ -129,8 +129,10 @@ impl Woven {
         }
         let stiffness = self.springs(family).stiffness[crossing(self, tail.spring(0))];
         let particles: Vec<usize> = (0..=many).map(|k| self.particle(family, crossing(self, tail.node(k)))).collect();
-        let columns =
+        let mut columns =
             [&self.at, &self.v, &self.gone].map(|of| particles.iter().map(|&p| of.get(p)).collect::<Vec<_>>());
+        // Where both yarns are one particle this one is drawn beside it, and what lies beyond begins there.
+        columns[0][0] = self.drawn(family, crossing(self, root));
         let crossings: Vec<usize> = (0..many).map(|k| crossing(self, tail.spring(k))).collect();
         let mut next = 0;
         for (s, (rest, count)) in rests.into_iter().zip(pieces).enumerate() {
@@ -214,6 +216,24 @@ mod tests {
         assert!(after[..5].iter().all(|x| x.y == 0.0));
         assert!(rests(&cloth).iter().all(|rest| (1.0..1.2).contains(&(rest / l))));
         assert!((rests(&cloth).iter().sum::<f64>() / long - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_divided_lies_where_it_was_drawn() {
+        let (mut cloth, tail) = bent();
+        let root = cloth.crossing(0, 1);
+        // Half a thickness off its first point, where a warp holds it.
+        cloth.kind[root] = Kind::Sliding;
+        cloth.at.set(root, Vec3::ZERO);
+        let drawn = |cloth: &Woven, k: usize| cloth.drawn(Family::Weft, cloth.crossing(k, 1));
+        let (first, bend) = (drawn(&cloth, 0), drawn(&cloth, 1));
+        assert!(first.z.abs() > 0.4 * cloth.spec.thickness);
+        cloth.divide(tail);
+        assert_eq!(drawn(&cloth, 0), first);
+        for k in 1..=4 {
+            let off = drawn(&cloth, k).distance(first.lerp(bend, 0.25 * k as f64));
+            assert!(off < 1e-12, "{k}: {off}");
+        }
     }
 
     #[test]
