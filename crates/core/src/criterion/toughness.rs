@@ -120,6 +120,8 @@ const NEARLY: f64 = 1.5;
 const BROADEST: f64 = 8.0;
 /// Nodes that are looked at one after the other, with what is known of their neighbours.
 const STARTS: usize = 256;
+/// Faces around a tip that there is room for at first.
+const ROOM: usize = 224;
 /// Directions that a start tries besides those of the yarns.
 const TRIES: usize = 8;
 
@@ -278,7 +280,9 @@ impl Toughness {
                 Vec2::new(r.y * (q[1] - q[0]) - p.y * (q[2] - q[0]), p.x * (q[2] - q[0]) - r.x * (q[1] - q[0])) / twice;
             Some((face, slope, 0.5 * twice.abs()))
         };
-        let faces = faces_within(mesh, n, radius).into_iter().filter_map(changes).collect();
+        let around = faces_within(mesh, n, radius);
+        let mut faces = Vec::with_capacity(around.len());
+        faces.extend(around.into_iter().filter_map(changes));
         Ring { radius, faces, lips: Lips::of(cloth, n) }
     }
 
@@ -531,8 +535,11 @@ fn on_own_border(cloth: &Cloth, n: NodeId) -> bool {
 /// The faces with a corner within a distance of a node, on one patch of material coordinates.
 pub(crate) fn faces_within(mesh: &Mesh, n: NodeId, radius: f64) -> Vec<FaceId> {
     let at = mesh.node_uv(n);
-    let mut found: Vec<FaceId> = mesh.fan(n).map(|c| c.face()).collect();
-    let mut known: HashSet<FaceId, BuildHasherDefault<Numbered>> = found.iter().copied().collect();
+    // Room at once: threads that ask for more and more memory wait for each other.
+    let (mut found, mut known) =
+        (Vec::with_capacity(ROOM), HashSet::with_capacity_and_hasher(ROOM, BuildHasherDefault::<Numbered>::default()));
+    found.extend(mesh.fan(n).map(|c| c.face()));
+    known.extend(found.iter().copied());
     let mut next = 0;
     while next < found.len() {
         for c in found[next].corners() {
