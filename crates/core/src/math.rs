@@ -137,6 +137,13 @@ impl Sym2 {
         self.xx * n.x * n.x + 2.0 * self.xy * n.x * n.y + self.yy * n.y * n.y
     }
 
+    /// The larger eigenvalue.
+    #[inline(always)]
+    pub fn most(self) -> Real {
+        let (mean, half) = (0.5 * (self.xx + self.yy), 0.5 * (self.xx - self.yy));
+        mean + (half * half + self.xy * self.xy).sqrt()
+    }
+
     /// The larger eigenvalue and its unit eigenvector, which is given the sign that makes it point to +u (or +v).
     pub fn largest(self) -> (Real, Vec2) {
         let (mean, half) = (0.5 * (self.xx + self.yy), 0.5 * (self.xx - self.yy));

@@ -14,6 +14,8 @@ use ripstop::{Cloth, Grip, Key, Placement, Simulation, Snapshot, Vec2, Vec3};
 
 const SIDE: f64 = 0.1;
 const FINE: f64 = 0.003;
+/// What is nearer to a tip may stay fine [m]: 14 h, as `tear/coarsen.rs` has it.
+const NEAR: f64 = 14.0 * FINE;
 
 fn fabric() -> Fabric {
     Fabric {
@@ -69,6 +71,16 @@ fn integrators() -> [(&'static str, Make); 2] {
     ]
 }
 
+/// Triangles that no tip is near, per area [1/m²], and their share of the cloth.
+fn behind_tips(cloth: &Cloth) -> (f64, f64) {
+    let mesh = &cloth.mesh;
+    let tips: Vec<Vec2> = cloth.tips.iter().map(|tip| mesh.node_uv(tip.node)).collect();
+    let far = |at: &Vec2| tips.iter().all(|tip| tip.distance(*at) > NEAR);
+    let faces: Vec<_> = mesh.faces().filter(|&face| mesh.face_uv(face).iter().all(far)).collect();
+    let area: f64 = faces.iter().map(|&face| mesh.face_area(face)).sum();
+    (faces.len() as f64 / area, area / mesh.area())
+}
+
 #[test]
 fn a_sheet_that_was_torn_through_is_coarse_again() {
     for (name, integrator) in integrators() {
@@ -82,12 +94,20 @@ fn a_sheet_that_was_torn_through_is_coarse_again() {
                 finest = finest.max(simulation.cloth().mesh.faces().len());
             }
             let cloth = simulation.cloth();
-            let now = cloth.mesh.faces().len();
-            println!("{name}, contact {contact}: {} faces, at most {finest}, {now} in the end", start.0);
+            // A branch may be left in a lip, and cloth stays fine around its tip.
+            let (now, share) = behind_tips(cloth);
+            let fine = finest as f64 / start.1;
+            println!(
+                "{name}, contact {contact}: {} faces, at most {finest}, in the end {now:.0} per m² where no tip is near, {share:.2} of it, {fine:.0} before",
+                start.0
+            );
             let large = pieces(&cloth.mesh).areas.into_iter().filter(|area| 10.0 * area > start.1).count();
             assert_eq!(large, 2, "{name}: torn through, crumbs aside");
             cloth.mesh.check().unwrap();
-            assert!(finest > 10 * start.0 && 2 * now < finest, "{name}: {finest} faces became {now}");
+            assert!(
+                finest > 10 * start.0 && share > 0.3 && 4.0 * now < fine,
+                "{name}: {fine} faces per m² became {now}"
+            );
             assert!((cloth.mesh.area() / start.1 - 1.0).abs() < 1e-12);
             assert!((cloth.mass.iter().sum::<f64>() / mass - 1.0).abs() < 1e-12);
             if contact {

@@ -191,7 +191,7 @@ impl Sectors {
             let at = mesh.uv(c);
             let [a, b] = [c.next(), c.prev()].map(|c| (mesh.uv(c) - at).normalize_or_zero());
             let (from, to) = if a.perp_dot(b) >= 0.0 { (a, b) } else { (b, a) };
-            let pull = view.fields.face_stress[c.face()].positive_part();
+            let pull = view.fields.faces.at(c.face()).stress.positive_part();
             unbalanced -= times(pull, (to - from).perp());
             Sector { from, to, pull }
         };
@@ -313,7 +313,7 @@ impl Criterion for Directional {
         let gate = self.strengths.least * view.resistance.least() / PI;
         self.seen.begin(mesh.node_count());
         for f in mesh.faces() {
-            let Sym2 { xx, xy, yy } = view.fields.face_stress[f];
+            let Sym2 { xx, xy, yy } = view.fields.faces.at(f).stress;
             // The larger eigenvalue against the gate, without a root.
             let over = xx.max(yy) > gate || (xx + yy > 2.0 * gate) || (xx - gate) * (yy - gate) < xy * xy;
             if !over {
@@ -323,7 +323,7 @@ impl Criterion for Directional {
                 if !self.seen.is_new(node) {
                     continue;
                 }
-                let most = mesh.fan(node).map(|c| view.fields.face_stress[c.face()].largest().0).fold(0.0, f64::max);
+                let most = mesh.fan(node).map(|c| view.fields.faces.at(c.face()).stress.most()).fold(0.0, f64::max);
                 let factor = if mesh.is_border_node(node) { PI } else { FRAC_PI_2 };
                 if factor * most <= self.strengths.least * view.resistance.least_at(view.cloth, node)
                     || !view.can_part(node)
@@ -354,7 +354,7 @@ mod tests {
     use crate::cloth::{Cloth, Placement};
     use crate::math::{Vec3, hash_unit};
     use crate::model::membrane;
-    use crate::potential::{Elasticity, Forces};
+    use crate::potential::{Elasticity, Forces, Law, Stressed};
     use crate::tear::{Fields, Resistance};
     use crate::{Fabric, opening};
     use ripstop_mesh::{ChangeLog, Mesh, generate};
@@ -368,6 +368,10 @@ mod tests {
 
     fn even() -> Strengths {
         table(&[(0.0, 10.0)])
+    }
+
+    fn stress_all(cloth: &Cloth, fields: &mut Fields, stress: Sym2) {
+        cloth.mesh.faces().for_each(|f| fields.faces.put(f, Stressed { stress, ..fields.faces.at(f) }));
     }
 
     fn measured(cloth: &Cloth) -> Fields {
@@ -387,12 +391,17 @@ mod tests {
         Vec2::new(cos, sin)
     }
 
+    /// How much stress that is told in single precision may be off [N/m]: strain by some 2⁻²⁴.
+    fn single() -> f64 {
+        4e-7 * Elasticity::of(&Fabric::default()).most()
+    }
+
     #[test]
     fn uniform_stress_separates_by_its_normal_part_on_any_mesh_and_at_straight_borders() {
         for mesh in meshes() {
             let cloth = mapped(mesh, Vec3::new(1.1, 0.02, 0.0), Vec3::new(0.03, 1.05, 0.1));
             let fields = measured(&cloth);
-            let stress = fields.face_stress[ripstop_mesh::FaceId(0)];
+            let stress = fields.faces.at(ripstop_mesh::FaceId(0)).stress;
             assert!(stress.xx > 10.0 && stress.xy > 1.0);
             let view = View {
                 cloth: &cloth,
@@ -406,18 +415,19 @@ mod tests {
                 for degrees in [1.3, 33.0, 61.0, 104.0, 151.0] {
                     let s = direction(degrees);
                     let (is, want) = (Sectors::of(view, n).along(s), stress.along(s.perp()));
-                    assert!((is - want).abs() < 1e-9, "{is} for {want}");
+                    assert!((is - want).abs() < single(), "{is} for {want}");
                 }
                 let (ratio, pull) = Directional::new(even()).best(view, n, 0.0).unwrap();
                 let (largest, axis) = stress.largest();
-                assert!(ratio <= largest / 10.0 + 1e-12 && ratio >= largest / 10.0 * (1.0 - BOUND), "{ratio}");
+                let (least, most) = ((largest - single()) * (1.0 - BOUND), largest + single());
+                assert!(ratio <= most / 10.0 && ratio >= least / 10.0, "{ratio}");
                 assert!(pull.perp_dot(axis).abs() < 0.03);
             }
         }
         // Pulled along u alone, at the lower border: as strong as inside.
         let cloth = mapped(generate::grid(Vec2::ONE, [6, 6]).unwrap(), Vec3::X * 1.1, Vec3::Y);
         let mut fields = measured(&cloth);
-        fields.face_stress.iter_mut().for_each(|s| *s = Sym2 { xx: 30.0, xy: 0.0, yy: 0.0 });
+        stress_all(&cloth, &mut fields, Sym2 { xx: 30.0, xy: 0.0, yy: 0.0 });
         let view = View {
             cloth: &cloth,
             fields: &fields,
@@ -453,12 +463,12 @@ mod tests {
                 0.0,
             )
         };
-        assert!(best(&fields).is_none_or(|(ratio, _)| ratio < 1e-9));
+        assert!(best(&fields).is_none_or(|(ratio, _)| ratio < single() / 10.0));
         // One face of the star pulls, and nothing on the other side of the node answers: at most what a line through that
         // face itself finds on both of its sides.
         let c = cloth.mesh.fan(n).next().unwrap();
         let d = ((cloth.mesh.uv(c.next()) + cloth.mesh.uv(c.prev())) * 0.5 - cloth.mesh.uv(c)).normalize();
-        fields.face_stress[c.face()] = Sym2::outer(d, 100.0);
+        fields.faces.put(c.face(), Stressed { stress: Sym2::outer(d, 100.0), ..fields.faces.at(c.face()) });
         let one_sided = best(&fields).map_or(0.0, |(ratio, _)| ratio);
         assert!(one_sided < 0.02 * 10.0, "{one_sided}");
     }
@@ -496,7 +506,7 @@ mod tests {
             assert!(found >= tried * (1.0 - BOUND), "{found} is less than {tried}");
             assert!(found <= tried * 1.01 + 1e-9, "{found} is more than {tried} at {}", cloth.mesh.node_uv(n));
             // What is passed over has no ω above one: no line is stronger than the bound that nodes are chosen by.
-            let most = cloth.mesh.fan(n).map(|c| fields.face_stress[c.face()].largest().0).fold(0.0, f64::max);
+            let most = cloth.mesh.fan(n).map(|c| fields.faces.at(c.face()).stress.most()).fold(0.0, f64::max);
             let factor = if cloth.mesh.is_border_node(n) { PI } else { FRAC_PI_2 };
             assert!(found * strengths.least <= factor * most + 1e-9);
             // Asked for more than that there is nothing, and the same line has the same ω.
@@ -513,7 +523,7 @@ mod tests {
         // The same pull both ways: strength alone says where the tear goes.
         let cloth = mapped(meshes()[1].clone(), Vec3::X * 1.1, Vec3::Y * 1.1);
         let mut fields = measured(&cloth);
-        fields.face_stress.iter_mut().for_each(|s| *s = Sym2 { xx: 20.0, xy: 0.0, yy: 20.0 });
+        stress_all(&cloth, &mut fields, Sym2 { xx: 20.0, xy: 0.0, yy: 20.0 });
         let view = View {
             cloth: &cloth,
             fields: &fields,

@@ -7,15 +7,16 @@
 
 mod directional;
 mod edge_strain;
+mod release;
 mod separation_tensor;
 mod smooth;
 mod toughness;
 
 pub use directional::{Direction, Directional, Sectors, Strengths};
 pub use edge_strain::EdgeStrain;
+pub(crate) use release::{faces_within, pull_at};
 pub use separation_tensor::{Form, GATE, SeparationTensor, separation, star};
 pub use toughness::Toughness;
-pub(crate) use toughness::{faces_within, pull_at};
 
 use crate::cloth::{Cloth, Touched};
 use crate::math::Vec2;
@@ -81,7 +82,7 @@ pub trait Criterion: Send {
     /// Name in scenes and events.
     fn name(&self) -> &'static str;
 
-    /// True if it looks at [`Fields::face_stress`], which models without faces that resist don't have.
+    /// True if it looks at [`Fields::faces`], which models without faces that resist don't have, instead of [`Fields::edge_strain`].
     fn wants_stress(&self) -> bool {
         false
     }

@@ -35,7 +35,7 @@
 //! of what is spent behind it. As yarns give way steadily the sum over all bonds is one, and nothing is left for the tip itself.
 //!
 //! Starts: none in a step in which a tip goes on, one in a step, none within 1.2 ℓ ahead of a tip (√(c₁₁/c₃₃) times that beside it): there the tip decides, unless it can't go on. Above three times the strength
-//! a tear starts in every round, and while tips go on elsewhere.
+//! a tear starts in every round, and while tips go on elsewhere. It starts at the best line that opens; nodes that are loaded less themselves than the best line so far aren't asked for lines.
 //! Loads are per width of cloth at rest, as a testing machine has them, from stress that is smoothed over the faces of each node.
 //!
 //! What is torn is held by a [`Bond`](crate::potential::Bond) that spends G_c Δa as the lips open. In the k-th round of a step a tip goes on by an edge if its energy pays for
@@ -44,18 +44,16 @@
 //! Source: J by Rice 1968, who has F δ′ for cohesive zones too, as an integral over faces (Shih, Moran and Nakamura 1986); the rule as a whole was found by experiment, see
 //! `docs/toughness.md`. Limits: bending and inertia are left out of J; needs a model with stress in faces.
 
-use super::smooth::{Numbered, Smooth, goes_on, load, mean_over_fan, metric, threads};
-use super::{Criterion, Strengths, View, star};
+use super::release::{Bonded, Lips, Ring, released};
+use super::smooth::{Line, Smooth, load};
+use super::{Criterion, Strengths, View};
 use crate::cloth::{Cloth, Touched};
 use crate::fabric::{Fabric, Strength, StrongYarns, Toughness as Energies};
-use crate::math::{Sym2, Vec2, Vec3, atan2, inverse_or_zero, sin_cos};
+use crate::math::{Vec2, Vec3, atan2, sin_cos};
 use crate::parallel;
-use crate::potential::{Bond, Forces};
-use crate::tear::{Part, Request, heading};
-use ripstop_mesh::{CornerId, FaceId, Id, Mesh, NodeId};
-use std::collections::{HashMap, HashSet};
+use crate::tear::{Part, Request};
+use ripstop_mesh::{Column, Marks, NodeId};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
-use std::hash::BuildHasherDefault;
 
 /// Strength, toughness and the length between them.
 #[derive(Clone, Debug)]
@@ -70,29 +68,48 @@ pub struct Toughness {
     pub broad: f64,
     /// Mean edge at the start, or what edges are made finer to [m].
     edge: f64,
-    /// Tips that were looked at in this step, as long as all around them is as it was.
-    known: HashMap<NodeId, Known, BuildHasherDefault<Numbered>>,
-    /// What J and Z of each tip are sums over, as long as the mesh around it and along its lips is as it was.
-    rings: HashMap<NodeId, Ring, BuildHasherDefault<Numbered>>,
+    /// What is kept of tips, in the order of their nodes.
+    tips: Vec<Kept>,
 }
 
-/// What J and Z of a tip are sums over.
-#[derive(Clone, Debug, PartialEq)]
-struct Ring {
-    /// ϱ [m].
-    radius: f64,
-    /// Faces in which q changes, with ∇q [1/m] and their area [m²].
-    faces: Vec<(FaceId, Vec2, f64)>,
-    lips: Lips,
+/// What is kept of a tip.
+#[derive(Clone, Debug)]
+struct Kept {
+    node: NodeId,
+    /// What J is a sum over and where it may go on, as long as the mesh around it is as it was.
+    ring: Option<(Ring, Vec<Way>)>,
+    /// What Z is a sum over, as long as the mesh along its lips is as it was.
+    lips: Option<Lips>,
+    /// What is ahead of it, and in which direction that is, as long as the mesh there is as it was.
+    ahead: Option<(Vec2, Line)>,
+    /// What was found in this step, as long as all around it is as it was.
+    known: Option<Known>,
 }
 
-/// The way along both lips behind a tip.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Lips {
-    /// Nodes that had a bond when they were passed: later ones come with an edit. How far behind they are [m], and the sign of their lip.
-    bonded: Vec<(NodeId, f64, f64)>,
-    /// All nodes on the way and those at its ends: as long as none of them is edited it is the same.
-    passed: Vec<NodeId>,
+impl Kept {
+    fn nothing(node: NodeId) -> Self {
+        Self { node, ring: None, lips: None, ahead: None, known: None }
+    }
+
+    /// What it asks for if it goes on in this round; of one that was [looked at](Toughness::look_at).
+    fn goes_on(&self, round: u32) -> Option<Part> {
+        let &Known { ratios: [energy, load], d, is_fast, .. } = self.known.as_ref()?;
+        // As long as the bond behind it only takes up its load, the energy that the last edge cost is still to come.
+        let paid = if is_fast { round.max(1) } else { round };
+        let ratio = (energy > f64::from(paid + 1) || load > 1.0).then(|| energy.max(load))?;
+        Some(Part { node: self.node, pull: d.perp(), ratio })
+    }
+}
+
+/// A direction in which a tip may go on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Way {
+    /// Unit, material.
+    d: Vec2,
+    /// What the yarns of the next edge cost per length [N].
+    cost: f64,
+    /// R of plain cloth [N/m].
+    strength: f64,
 }
 
 /// What is known of a tip.
@@ -104,8 +121,22 @@ struct Known {
     ratios: [f64; 2],
     /// Direction in which it goes on.
     d: Vec2,
-    /// Nodes of the bonds behind it.
-    bonded: Vec<NodeId>,
+    /// The lips beside it are held by a bond that hasn't begun to give way.
+    is_fast: bool,
+}
+
+/// Nodes around loaded faces. No node is loaded more than the most loaded of its faces, where stress and stretch are most in the same one.
+#[derive(Default)]
+struct Hot {
+    nodes: Vec<NodeId>,
+    /// The load of the most loaded such face around each node [N/m], zero around none; empty if there are none at all.
+    most: Column<NodeId, f32>,
+}
+
+impl Hot {
+    fn most(&self, n: NodeId) -> f32 {
+        if self.most.is_empty() { 0.0 } else { self.most[n] }
+    }
 }
 
 /// ϱ in mean edges.
@@ -114,14 +145,14 @@ const RADIUS: f64 = 4.0;
 const SHADOW: f64 = 1.2;
 /// Load over strength from which a tear starts in every round, also while tips go on elsewhere: a hand that moves by more than an edge in a step overtakes them.
 const OVERLOAD: f64 = 3.0;
-/// How much more the stretch across a line may be than that of the longest edge.
+/// How much more a line at a node may be loaded than the mean of the node's faces, each by its most loaded line. Where more stress comes with more stretch it is less than that; where one face has the stress and those beside it are stretched without, it may be more.
 const NEARLY: f64 = 1.5;
 /// How far tips reach beside them at most, over ahead of them.
 const BROADEST: f64 = 8.0;
 /// Nodes that are looked at one after the other, with what is known of their neighbours.
-const STARTS: usize = 256;
-/// Faces around a tip that there is room for at first.
-const ROOM: usize = 224;
+const STARTS: usize = 64;
+/// How many of the most loaded are looked at before the others.
+const FIRST: usize = 128;
 /// Directions that a start tries besides those of the yarns.
 const TRIES: usize = 8;
 
@@ -134,15 +165,7 @@ impl Toughness {
         let strength = fabric.strength.ok_or("strength")?;
         let energies = fabric.toughness.ok_or("toughness")?;
         let (length, broad) = length_of(fabric, strength, energies);
-        Ok(Self {
-            strengths: strength.by_tear(),
-            energies,
-            length,
-            broad,
-            edge: cloth.mean_edge(),
-            known: HashMap::default(),
-            rings: HashMap::default(),
-        })
+        Ok(Self { strengths: strength.by_tear(), energies, length, broad, edge: cloth.mean_edge(), tips: Vec::new() })
     }
 
     /// The same for cloth whose edges are as long as this where it tears [m].
@@ -178,77 +201,75 @@ impl Toughness {
         near.chain([heading, turned(sin), turned(-sin)])
     }
 
-    /// ω of a tip by energy and by load, and the direction in which it goes on.
-    fn tip(&self, view: View<'_>, n: NodeId, ring: &Ring) -> Option<Known> {
-        let heading = heading(&view.cloth.mesh, n)?;
+    /// Where a tip at `at` that points along `heading` may go on.
+    fn ways(&self, at: Vec2, heading: Option<Vec2>) -> Vec<Way> {
+        let way = |d: Vec2| {
+            let up = if d.y < 0.0 || (d.y == 0.0 && d.x < 0.0) { -d } else { d };
+            Way { d, cost: self.cost(at, d * self.edge), strength: self.strengths.at(atan2(up.y, up.x)) }
+        };
+        heading.into_iter().flat_map(Self::directions).map(way).collect()
+    }
+
+    /// Finds what is to be known of a tip, by what is kept of it or is found anew. ω by load is zero if the line ahead is known to be loaded to less than its strength, since none of its nodes are `loaded`.
+    fn look_at(&self, view: View<'_>, kept: &mut Kept, bonds: &Bonded<'_>, loaded: Option<&Hot>) {
+        let (cloth, n) = (view.cloth, kept.node);
+        let (ring, ways) = kept.ring.get_or_insert_with(|| {
+            let at = cloth.mesh.node_uv(n);
+            let ring = Ring::of(cloth, n, self.radius(n, at, places_of_tips(cloth)));
+            let ways = self.ways(at, ring.heading);
+            (ring, ways)
+        });
         let release = released(view, ring);
-        let mut best: Option<(f64, Vec2)> = None;
-        for d in Self::directions(heading) {
-            let ratio = release.dot(d) / self.price(view, n, d);
+        let mut best: Option<(f64, f64, Way)> = None;
+        for way in ways {
+            // G_c f of the next edge [N].
+            let price = way.cost * view.resist(n, way.d.perp());
+            let ratio = release.dot(way.d) / price;
             // Straight on, or along a yarn, unless something else is better by more than rounding.
-            if best.is_none_or(|(most, _)| ratio > most + 1e-9 * most.abs()) {
-                best = Some((ratio, d));
+            if best.is_none_or(|(most, ..)| ratio > most + 1e-9 * most.abs()) {
+                best = Some((ratio, price, *way));
             }
         }
-        let (ratio, d) = best?;
-        let (zone, bonded) = zone(view.cloth, n, ring, self.price(view, n, d));
-        Some(Known { place: view.cloth.x[n], ratios: [ratio + zone, self.by_load(view, n, d)], d, bonded })
+        let Some((ratio, price, Way { d, strength, .. })) = best else { return };
+        let lips = kept.lips.get_or_insert_with(|| Lips::of(cloth, n));
+        let zone = lips.zone(cloth, (n, ring.radius), bonds, price);
+        let ahead = kept.ahead.take().filter(|(along, _)| *along == d);
+        let ahead = ahead.unwrap_or_else(|| (d, Line::of(&cloth.mesh, n, d, self.samples(1.0))));
+        let (_, line) = kept.ahead.insert(ahead);
+        let may = loaded.is_none_or(|loaded| line.nodes().any(|n| loaded.most(n) > 0.0));
+        let load = if may { Smooth::new(view).mean_load(line, d) / (strength * view.resist(n, d.perp())) } else { 0.0 };
+        let (place, ratios, is_fast) = (cloth.x[n], [ratio + zone, load], lips.hold_fast(bonds));
+        kept.known = Some(Known { place, ratios, d, is_fast });
     }
 
-    /// Looks at the tips around which something has changed since the last round, or at all of them.
-    fn look_at(&mut self, view: View<'_>, tips: &[NodeId]) {
-        let place = |n: NodeId| view.cloth.x[n];
-        // Rounds in which nothing moves follow each other.
-        self.known.retain(|&n, known| view.round > 0 && known.place == place(n));
-        let new: Vec<NodeId> = tips.iter().copied().filter(|n| !self.known.contains_key(n)).collect();
-        let found = parallel::map(&new, 1, |tips| {
-            let &n = tips.first()?;
-            let (seen, unseen) = match self.rings.get(&n) {
-                Some(ring) => (self.tip(view, n, ring), None),
-                None => {
-                    let ring = self.ring(view.cloth, n);
-                    (self.tip(view, n, &ring), Some(ring))
-                }
-            };
-            Some((n, seen, unseen))
+    /// Looks at the tips, which are in order, around which something has changed since the last round, or at all of them.
+    fn look(&mut self, view: View<'_>, tips: &[NodeId]) -> Option<Hot> {
+        let mut before = std::mem::take(&mut self.tips).into_iter().peekable();
+        let mut kept = |node: NodeId| {
+            while before.next_if(|kept| kept.node < node).is_some() {}
+            let mut kept = before.next_if(|kept| kept.node == node).unwrap_or_else(|| Kept::nothing(node));
+            // Rounds in which nothing moves follow each other.
+            kept.known = kept.known.filter(|known| view.round > 0 && known.place == view.cloth.x[node]);
+            kept
+        };
+        let mut tips: Vec<Kept> = tips.iter().map(|&n| kept(n)).collect();
+        // Later only few are looked at.
+        let loaded = (view.round == 0).then(|| self.hot(view, 1.0));
+        let bonds = Bonded::of(view.cloth);
+        parallel::for_each_chunk(&mut tips, 1, |_, kept| {
+            if kept[0].known.is_none() {
+                self.look_at(view, &mut kept[0], &bonds, loaded.as_ref());
+            }
         });
-        for (n, seen, unseen) in found.into_iter().flatten() {
-            self.known.extend(seen.map(|seen| (n, seen)));
-            self.rings.extend(unseen.map(|ring| (n, ring)));
-        }
+        self.tips = tips;
+        loaded
     }
 
-    /// ω of a tip that goes on in this round, and its direction; of one that was [looked at](Self::look_at).
-    fn goes_on(&self, view: View<'_>, n: NodeId) -> Option<(f64, Vec2)> {
-        let &Known { ratios: [energy, load], d, .. } = self.known.get(&n)?;
-        // As long as the bond behind it only takes up its load, the energy that the last edge cost is still to come.
-        let paid = if holds_fast(view.cloth, n) { view.round.max(1) } else { view.round };
-        (energy > f64::from(paid + 1) || load > 1.0).then(|| (energy.max(load), d))
-    }
-
-    /// ϱ of a tip [m].
-    fn radius(&self, cloth: &Cloth, n: NodeId) -> f64 {
-        let at = cloth.mesh.node_uv(n);
-        let others = cloth.tips.iter().filter(|tip| tip.node != n);
-        let apart = others.map(|tip| cloth.mesh.node_uv(tip.node).distance(at)).fold(f64::INFINITY, f64::min);
+    /// ϱ of a tip at a place among all tips [m].
+    fn radius(&self, n: NodeId, at: Vec2, tips: impl Iterator<Item = (NodeId, Vec2)>) -> f64 {
+        let others = tips.filter(|tip| tip.0 != n);
+        let apart = others.map(|tip| tip.1.distance(at)).fold(f64::INFINITY, f64::min);
         (RADIUS * self.edge).max(self.length).min((0.5 * apart).max(1.5 * self.edge))
-    }
-
-    /// G_c f of the next edge along `d` [N].
-    fn price(&self, view: View<'_>, n: NodeId, d: Vec2) -> f64 {
-        self.cost(view.cloth.mesh.node_uv(n), d * self.edge) * view.resist(n, d.perp())
-    }
-
-    fn by_load(&self, view: View<'_>, n: NodeId, d: Vec2) -> f64 {
-        let mut smooth = Smooth::new(view);
-        let (sum, count) = smooth.line(n, d, self.samples(1.0));
-        if count == 0 { 0.0 } else { sum / f64::from(count) / self.required(view, n, d) }
-    }
-
-    /// R f of a line along `d` [N/m].
-    fn required(&self, view: View<'_>, n: NodeId, d: Vec2) -> f64 {
-        let d = if d.y < 0.0 || (d.y == 0.0 && d.x < 0.0) { -d } else { d };
-        self.strengths.at(atan2(d.y, d.x)) * view.resist(n, d.perp())
     }
 
     /// Places along a share of ℓ: how many, and the distance between them [m].
@@ -256,34 +277,6 @@ impl Toughness {
         let length = share * self.length;
         let count = (2.0 * length / self.edge).ceil().clamp(2.0, 32.0);
         (count as u32, length / count)
-    }
-
-    /// The faces around a tip in which q changes.
-    fn ring(&self, cloth: &Cloth, n: NodeId) -> Ring {
-        let mesh = &cloth.mesh;
-        let at = mesh.node_uv(n);
-        let radius = self.radius(cloth, n);
-        let weight = |c: CornerId| {
-            let near = within(mesh.uv(c).distance(at), radius);
-            if near > 0.0 && on_own_border(cloth, mesh.node(c)) { 0.0 } else { near }
-        };
-        let changes = |face: FaceId| {
-            let corners = face.corners();
-            let q = corners.map(weight);
-            if q[0] == q[1] && q[1] == q[2] {
-                return None;
-            }
-            let uv = corners.map(|c| mesh.uv(c));
-            let (p, r) = (uv[1] - uv[0], uv[2] - uv[0]);
-            let twice = p.perp_dot(r);
-            let slope =
-                Vec2::new(r.y * (q[1] - q[0]) - p.y * (q[2] - q[0]), p.x * (q[2] - q[0]) - r.x * (q[1] - q[0])) / twice;
-            Some((face, slope, 0.5 * twice.abs()))
-        };
-        let around = faces_within(mesh, n, radius);
-        let mut faces = Vec::with_capacity(around.len());
-        faces.extend(around.into_iter().filter_map(changes));
-        Ring { radius, faces, lips: Lips::of(cloth, n) }
     }
 
     /// The directions that a start tries, with the strength there [N/m].
@@ -311,7 +304,7 @@ impl Toughness {
         least: f64,
     ) -> Option<(f64, Vec2)> {
         let mut best: Option<(f64, Vec2)> = None;
-        if self.largest(smooth, n) < least * self.strengths.least() * view.resistance.least() {
+        if self.largest(smooth, n) < self.enough(view, least) {
             return None;
         }
         let (stress, metric) = smooth.at(n);
@@ -347,41 +340,72 @@ impl Toughness {
     fn in_shadow(&self, cloth: &Cloth, tips: &[(Vec2, Vec2)], n: NodeId) -> bool {
         let at = cloth.mesh.node_uv(n);
         let reach = SHADOW * self.length.max(self.edge);
+        let farthest = reach * self.broad;
         tips.iter().any(|&(tip, ahead)| {
             let off = at - tip;
+            // Most are far.
+            if off.length_squared() > farthest * farthest {
+                return false;
+            }
             let (along, across) = (off.dot(ahead) / reach, off.perp_dot(ahead) / (reach * self.broad));
             along * along + across * across < 1.0
         })
     }
 
-    /// Every node around a face that may be loaded to `least` of its strength.
-    fn hot(&self, view: View<'_>, least: f64) -> Vec<NodeId> {
-        let longest = 1.0 + view.fields.largest_edge_strain.max(0.0);
-        let enough = least * self.strengths.least() * view.resistance.least() / longest;
+    /// The nodes around faces that may be loaded to `least` of their strength.
+    fn hot(&self, view: View<'_>, least: f64) -> Hot {
         let mesh = &view.cloth.mesh;
-        // The sum is no less than the largest.
-        let hot = |s: Sym2| s.xx.max(s.yy) + s.xy.abs() >= enough && s.largest().0 >= enough;
-        let count = view.fields.face_stress.len();
-        let mut found = vec![Vec::new(); count.div_ceil(parallel::CHUNK)];
-        parallel::for_each_chunk(&mut found, 1, |chunk, found| {
-            let faces = (chunk * parallel::CHUNK..count.min((chunk + 1) * parallel::CHUNK)).map(FaceId::new);
-            found[0].extend(faces.filter(|&f| hot(view.fields.face_stress[f]) && !mesh.is_retired_face(f)));
+        let mut hot = Hot::default();
+        view.fields.faces.visit_loaded(self.enough(view, least), |face, load| {
+            hot.most.grow(mesh.node_count(), 0.0);
+            for n in mesh.face_nodes(face) {
+                let most = &mut hot.most[n];
+                if *most == 0.0 {
+                    hot.nodes.push(n);
+                }
+                *most = most.max(load);
+            }
         });
-        if found.iter().all(Vec::is_empty) {
-            return Vec::new();
-        }
-        let mut beside = vec![false; mesh.node_count()];
-        found.iter().flatten().flat_map(|&f| mesh.face_nodes(f)).for_each(|n| beside[n.index()] = true);
-        beside.iter().enumerate().filter(|(_, beside)| **beside).map(|(n, _)| NodeId::new(n)).collect()
+        hot
     }
 
-    /// True if such a node may be loaded so itself. Single faces tremble, and hardly any edge is as long as the longest; a node has the mean of its faces, and their edges.
-    fn loaded(&self, view: View<'_>, n: NodeId, least: f64) -> bool {
-        let mesh = &view.cloth.mesh;
-        let [mean] = mean_over_fan(view.cloth, n, |face| [view.fields.face_stress[face]]);
-        let edges = mesh.fan(n).flat_map(|c| [c, c.next(), c.prev()]).map(|c| mesh.edge(c));
-        let longest = 1.0 + edges.map(|e| view.fields.edge_strain[e]).fold(0.0, f64::max);
-        NEARLY * mean.largest().0 * longest >= least * self.strengths.least() * view.resistance.least()
+    /// The best start at some nodes that opens, of those where no tip of the `living` decides and that are loaded to more than `least` of their strength.
+    fn best_start(&self, view: View<'_>, nodes: &[NodeId], living: &[(Vec2, Vec2)], least: f64) -> Option<Part> {
+        let (cloth, enough, tried) = (view.cloth, self.enough(view, least), self.tried());
+        let starts = parallel::map(nodes, STARTS, |nodes| {
+            let mut smooth = Smooth::new(view);
+            let mut may = |n: NodeId| {
+                let may = !cloth.weak[n] && view.can_part(n) && self.loaded(view, n, enough);
+                let load = if may { self.largest(&mut smooth, n) } else { 0.0 };
+                (load >= enough && !self.in_shadow(cloth, living, n)).then_some((load, n))
+            };
+            // The most loaded first: who is loaded less than the best line so far on its own is not asked for lines.
+            let mut asked: Vec<(f64, NodeId)> = nodes.iter().filter_map(|&n| may(n)).collect();
+            asked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            asked.into_iter().fold(None, |best: Option<Part>, (_, node)| {
+                let most = best.map_or(least, |best| best.ratio);
+                let line = self.start(view, &mut smooth, &tried, node, most).filter(|(ratio, _)| *ratio > most);
+                let part = line.map(|(ratio, d)| Part { node, pull: d.perp(), ratio });
+                part.filter(view.opens).or(best)
+            })
+        });
+        let better = |a: &Part, b: &Part| a.ratio.total_cmp(&b.ratio).then(b.node.cmp(&a.node));
+        starts.into_iter().flatten().max_by(better)
+    }
+
+    /// No line is loaded to `least` of its strength below this [N/m].
+    fn enough(&self, view: View<'_>, least: f64) -> f64 {
+        least * self.strengths.least() * view.resistance.least()
+    }
+
+    /// True if a node may be loaded to `enough` [N/m] itself: single faces tremble, and a node has the mean of its faces.
+    fn loaded(&self, view: View<'_>, n: NodeId, enough: f64) -> bool {
+        let (mut sum, mut area) = (0.0, 0.0);
+        for face in view.cloth.mesh.fan(n).map(|c| c.face()) {
+            let share = view.fields.faces.at(face).area;
+            (sum, area) = (sum + share * view.fields.faces.load(face), area + share);
+        }
+        NEARLY * sum >= enough * area
     }
 }
 
@@ -410,148 +434,9 @@ fn strong(StrongYarns { spacing, width, factor }: StrongYarns, from: f64, by: f6
     by.abs() + (factor - 1.0) * (up_to(from + by) - up_to(from)).abs()
 }
 
-#[inline]
-fn times(t: Sym2, v: Vec2) -> Vec2 {
-    Vec2::new(t.xx * v.x + t.xy * v.y, t.xy * v.x + t.yy * v.y)
-}
-
-/// J, of the faces in which q changes [N].
-fn released(view: View<'_>, ring: &Ring) -> Vec2 {
-    let of_face = |&(face, slope, area): &(FaceId, Vec2, f64)| {
-        let (stress, energy) = view.forces.face(face, &view.cloth.x);
-        // (FᵀF S) ∇q.
-        times(metric(view.cloth, face), times(stress, slope)) * area - slope * energy
-    };
-    ring.faces.iter().map(of_face).sum()
-}
-
-/// What the faces of a node pull at it by their elastic stress [N].
-pub(crate) fn pull_at(cloth: &Cloth, forces: &Forces, n: NodeId) -> Vec3 {
-    let pull = |c: CornerId| {
-        let face = c.face();
-        let (u, v, twice) = threads(cloth, face);
-        let across = cloth.mesh.uv(c.prev()) - cloth.mesh.uv(c.next());
-        let slope = Vec2::new(-across.y, across.x) / twice;
-        let stressed = times(forces.face(face, &cloth.x).0, slope);
-        (u * stressed.x + v * stressed.y) * (-0.5 * twice.abs())
-    };
-    cloth.mesh.fan(n).map(pull).sum()
-}
-
-/// q at a distance from a tip [m].
-fn within(distance: f64, radius: f64) -> f64 {
-    (2.0 * (1.0 - distance / radius)).clamp(0.0, 1.0)
-}
-
-/// A place behind a tip where a bond holds its lips.
-struct Held {
-    /// How far behind, along the lip [m].
-    way: f64,
-    /// Where.
-    uv: Vec2,
-    /// From one lip to the other [m].
-    apart: Vec3,
-    /// F: what the bond pulls [N].
-    pull: Vec3,
-    /// G: what tearing cost there per length [N].
-    cost: f64,
-}
-
-/// Z of a tip that would pay `price` [N] to go on, and the nodes of the bonds behind it.
-fn zone(cloth: &Cloth, n: NodeId, ring: &Ring, price: f64) -> (f64, Vec<NodeId>) {
-    let (held, bonded) = zone_of(cloth, n, &ring.lips);
-    let at = cloth.mesh.node_uv(n);
-    let mut sum = 0.0;
-    for (k, here) in held.iter().enumerate().skip(1) {
-        let (before, after) = (&held[k - 1], held.get(k + 1).unwrap_or(here));
-        let slope = (after.apart - before.apart) * inverse_or_zero(after.way - before.way);
-        sum += here.pull.dot(slope) * (1.0 / here.cost - within(here.uv.distance(at), ring.radius) / price);
-    }
-    (sum, bonded)
-}
-
-/// What holds the lips behind a tip, from the tip on, which is the first, to where they are widest apart; and the nodes of all bonds of these lips.
-fn zone_of(cloth: &Cloth, n: NodeId, lips: &Lips) -> (Vec<Held>, Vec<NodeId>) {
-    let mut held = vec![Held { way: 0.0, uv: cloth.mesh.node_uv(n), apart: Vec3::ZERO, pull: Vec3::ZERO, cost: 1.0 }];
-    let mut bonded = Vec::new();
-    for &(at, way, sign) in &lips.bonded {
-        let Some(bond) = cloth.bonds.of(at) else { continue };
-        bonded.extend([bond.node, bond.from]);
-        let apart = (cloth.x[bond.from] - cloth.x[bond.node]) * sign;
-        let pull = apart * bond.stiffness(apart.length());
-        held.push(Held { way, uv: cloth.mesh.node_uv(at), apart, pull, cost: bond.cost });
-    }
-    held.sort_by(|a, b| a.way.total_cmp(&b.way));
-    // Beyond that it is the zone of the tip at the other end.
-    let widest = (0..held.len()).max_by(|&a, &b| held[a].apart.length().total_cmp(&held[b].apart.length()));
-    held.truncate(1 + widest.unwrap_or(0));
-    (held, bonded)
-}
-
-impl Lips {
-    /// Those behind a tip.
-    fn of(cloth: &Cloth, n: NodeId) -> Self {
-        let mesh = &cloth.mesh;
-        let mut lips = Self::default();
-        // A bond is known by the node that was split off, which may be on either lip.
-        for (before, sign) in [(false, 1.0), (true, -1.0)] {
-            let (mut at, mut way) = (n, 0.0);
-            while let Some(next) = beside_on_lip(cloth, at, before) {
-                lips.passed.push(next);
-                if cloth.weak[next] {
-                    break;
-                }
-                way += mesh.node_uv(next).distance(mesh.node_uv(at));
-                at = next;
-                if cloth.bonds.of(at).is_some() {
-                    lips.bonded.push((at, way, sign));
-                }
-            }
-        }
-        lips
-    }
-}
-
-/// The node after one on a torn border, or the one before it.
-fn beside_on_lip(cloth: &Cloth, n: NodeId, before: bool) -> Option<NodeId> {
-    let mesh = &cloth.mesh;
-    let c = if before { mesh.fan(n).last()?.prev() } else { mesh.fan(n).next()? };
-    let e = mesh.edge(c);
-    (mesh.is_border_edge(e) && cloth.torn[e]).then(|| mesh.node(if before { c } else { c.next() }))
-}
-
-/// True if the lips beside a tip are held by a bond that hasn't begun to give way.
-fn holds_fast(cloth: &Cloth, n: NodeId) -> bool {
-    let lips = star(&cloth.mesh, n).filter(|&(e, _)| cloth.mesh.is_border_edge(e));
-    let mut ends = lips.flat_map(|(e, _)| cloth.mesh.edge_nodes(e)).filter(|&end| end != n);
-    ends.any(|end| cloth.bonds.of(end).is_some_and(Bond::is_fast))
-}
-
-/// True if a node is on a border that no tear has made.
-fn on_own_border(cloth: &Cloth, n: NodeId) -> bool {
-    cloth.mesh.is_border_node(n) && star(&cloth.mesh, n).any(|(e, _)| cloth.mesh.is_border_edge(e) && !cloth.torn[e])
-}
-
-/// The faces with a corner within a distance of a node, on one patch of material coordinates.
-pub(crate) fn faces_within(mesh: &Mesh, n: NodeId, radius: f64) -> Vec<FaceId> {
-    let at = mesh.node_uv(n);
-    // Room at once: threads that ask for more and more memory wait for each other.
-    let (mut found, mut known) =
-        (Vec::with_capacity(ROOM), HashSet::with_capacity_and_hasher(ROOM, BuildHasherDefault::<Numbered>::default()));
-    found.extend(mesh.fan(n).map(|c| c.face()));
-    known.extend(found.iter().copied());
-    let mut next = 0;
-    while next < found.len() {
-        for c in found[next].corners() {
-            let Some(twin) = mesh.twin(c).filter(|&twin| goes_on(mesh, c, twin)) else { continue };
-            let near = twin.face().corners().into_iter().any(|c| mesh.uv(c).distance(at) < radius);
-            if near && known.insert(twin.face()) {
-                found.push(twin.face());
-            }
-        }
-        next += 1;
-    }
-    found
+/// All tips and where they are.
+fn places_of_tips(cloth: &Cloth) -> impl Iterator<Item = (NodeId, Vec2)> {
+    cloth.tips.iter().map(|tip| (tip.node, cloth.mesh.node_uv(tip.node)))
 }
 
 impl Criterion for Toughness {
@@ -569,44 +454,29 @@ impl Criterion for Toughness {
 
     fn find(&mut self, view: View<'_>, requests: &mut Vec<Request>) {
         let cloth = view.cloth;
-        let mut living = Vec::new();
-        let tips: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).filter(|&n| view.can_part(n)).collect();
-        self.look_at(view, &tips);
-        let going = parallel::map(&tips, 1, |tips| {
-            let &node = tips.first()?;
-            let part = self.goes_on(view, node).map(|(ratio, d)| Part { node, pull: d.perp(), ratio });
-            part.is_none_or(|part| (view.opens)(&part)).then_some((node, part))
-        });
-        for (node, part) in going.into_iter().flatten() {
-            living.push(node);
-            requests.extend(part.map(Request::Part));
-        }
+        let mut tips: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).filter(|&n| view.can_part(n)).collect();
+        tips.sort_unstable();
+        let loaded = self.look(view, &tips);
+        let going: Vec<Part> = self.tips.iter().filter_map(|tip| tip.goes_on(view.round)).collect();
+        let opens = parallel::map(&going, 1, |parts| parts.iter().all(view.opens));
+        let (open, stuck): (Vec<_>, Vec<_>) = going.into_iter().zip(opens).partition(|(_, opens)| *opens);
+        requests.extend(open.into_iter().map(|(part, _)| Request::Part(part)));
         let first = view.round == 0 && requests.is_empty();
         let least = if first { 1.0 } else { OVERLOAD };
-        let heading = |&tip: &NodeId| heading(&cloth.mesh, tip).map(|ahead| (cloth.mesh.node_uv(tip), ahead));
-        let (living, tried): (Vec<_>, _) = (living.iter().filter_map(heading).collect(), self.tried());
-        let starts = parallel::map(&self.hot(view, least), STARTS, |nodes| {
-            let mut smooth = Smooth::new(view);
-            let may = |n: NodeId| {
-                let whole = !cloth.weak[n] && view.can_part(n);
-                whole && self.loaded(view, n, least) && !self.in_shadow(cloth, &living, n)
-            };
-            // The most loaded first: who is loaded less than the best line so far on its own is not asked for lines.
-            let (mut found, mut most) = (Vec::new(), least);
-            let mut asked: Vec<(f64, NodeId)> =
-                nodes.iter().filter(|&&n| may(n)).map(|&n| (self.largest(&mut smooth, n), n)).collect();
-            asked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            for (_, node) in asked {
-                let best = self.start(view, &mut smooth, &tried, node, most).filter(|(ratio, _)| *ratio > least);
-                let Some((ratio, d)) = best else { continue };
-                most = most.max(ratio);
-                found.push(Part { node, pull: d.perp(), ratio });
-            }
-            found
-        });
-        let mut found = starts.concat();
-        found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then(a.node.cmp(&b.node)));
-        requests.extend(found.into_iter().find(|part| (view.opens)(part)).map(Request::Part));
+        let heading = |tip: &Kept| Some((cloth.mesh.node_uv(tip.node), tip.ring.as_ref()?.0.heading?));
+        let living = self.tips.iter().filter(|tip| !stuck.iter().any(|(part, _)| part.node == tip.node));
+        let living: Vec<_> = living.filter_map(heading).collect();
+        let (hot, enough) = (loaded.unwrap_or_else(|| self.hot(view, least)), self.enough(view, least));
+        let mut nodes = hot.nodes.clone();
+        nodes.retain(|&n| f64::from(hot.most(n)) >= enough);
+        nodes.sort_unstable_by(|&a, &b| hot.most(b).total_cmp(&hot.most(a)).then(a.cmp(&b)));
+        // The best one is mostly found among the first of them, and then the others needn't be asked.
+        let rest = nodes.split_off(nodes.len().min(FIRST));
+        let best = self.best_start(view, &nodes, &living, least);
+        let least = best.map_or(least, |best| best.ratio);
+        let enough = self.enough(view, least);
+        let rest: Vec<NodeId> = rest.into_iter().take_while(|&n| f64::from(hot.most(n)) >= enough).collect();
+        requests.extend(self.best_start(view, &rest, &living, least).or(best).map(Request::Part));
     }
 
     fn spends(&self, view: View<'_>, part: &Part, at: Vec2, way: Vec2) -> Option<f64> {
@@ -618,23 +488,34 @@ impl Criterion for Toughness {
     }
 
     fn follow(&mut self, cloth: &Cloth, touched: &Touched) {
-        // As far as stress is looked at from a tip, and beyond another tip with which it shares that.
-        let reach = 2.0 * (RADIUS * self.edge).max(self.length) + 2.0 * self.edge;
+        // As far as stress is looked at from a tip.
+        let seen = (RADIUS * self.edge).max(self.length) + 2.0 * self.edge;
         let places: Vec<Vec2> = touched.nodes.iter().map(|&n| cloth.mesh.node_uv(n)).collect();
-        let near = |n: NodeId| places.iter().any(|place| place.distance(cloth.mesh.node_uv(n)) < reach);
-        let edited = |n: &NodeId| touched.nodes.binary_search(n).is_ok();
-        self.known.retain(|&n, known| !near(n) && !known.bonded.iter().any(edited));
-        let mut marked = vec![false; cloth.mesh.node_count()];
-        touched.nodes.iter().for_each(|n| marked[n.index()] = true);
-        let led_on = |ring: &Ring| ring.lips.passed.iter().any(|n| marked[n.index()]);
-        self.rings.retain(|&n, ring| cloth.weak[n] && !near(n) && !led_on(ring));
+        let edited = Marks::of(cloth.mesh.node_count(), touched.nodes.iter().copied());
+        let all: Vec<(NodeId, Vec2)> = places_of_tips(cloth).collect();
+        let mut tips = std::mem::take(&mut self.tips);
+        tips.retain(|tip| cloth.weak[tip.node]);
+        for tip in &mut tips {
+            let (n, at) = (tip.node, cloth.mesh.node_uv(tip.node));
+            let nearest = places.iter().map(|place| place.distance_squared(at)).fold(f64::INFINITY, f64::min);
+            tip.ring.take_if(|(ring, _)| {
+                nearest <= ring.reach * ring.reach || self.radius(n, at, all.iter().copied()) != ring.radius
+            });
+            // The tip itself may have been edited without a node behind it.
+            tip.lips.take_if(|lips| edited.has(n) || lips.passed().any(|n| edited.has(n)));
+            tip.ahead.take_if(|(_, line)| line.passed().any(|n| edited.has(n)));
+            let whole = tip.ring.is_some() && tip.lips.is_some();
+            tip.known.take_if(|_| !whole || nearest <= seen * seen);
+        }
+        self.tips = tips;
     }
 
     fn ratio(&self, view: View<'_>, request: &Request) -> f64 {
         let Request::Part(part) = request else { return 0.0 };
         if view.cloth.weak[part.node] {
-            self.tip(view, part.node, &self.ring(view.cloth, part.node))
-                .map_or(0.0, |known| known.ratios[0].max(known.ratios[1]))
+            let mut tip = Kept::nothing(part.node);
+            self.look_at(view, &mut tip, &Bonded::of(view.cloth), None);
+            tip.known.map_or(0.0, |known| known.ratios[0].max(known.ratios[1]))
         } else {
             self.start(view, &mut Smooth::new(view), &self.tried(), part.node, 1.0).map_or(0.0, |(ratio, _)| ratio)
         }
@@ -645,14 +526,16 @@ impl Criterion for Toughness {
 mod tests {
     use super::*;
     use crate::cloth::Placement;
+    use crate::criterion::star;
     use crate::integrator::{Implicit, ImplicitSettings};
     use crate::model::membrane;
     use crate::opening::{Through, cut};
     use crate::potential::Elasticity;
+    use crate::potential::{Bond, Forces};
     use crate::simulation::Simulation;
-    use crate::tear::{Fields, Resistance, Tearing};
+    use crate::tear::{Fields, Resistance, Tearing, heading};
     use crate::{Grip, Key};
-    use ripstop_mesh::{ChangeLog, generate};
+    use ripstop_mesh::{ChangeLog, Mesh, generate};
 
     const WIDTH: f64 = 0.1;
 
@@ -729,8 +612,9 @@ mod tests {
             let tip = cloth.tips.iter().next().unwrap().node;
             let seen = [0.0025, 0.005, 0.0075].map(|edge| {
                 let criterion = Toughness::of(&fabric, &cloth).unwrap().finer(edge);
-                let ring = criterion.ring(view.cloth, tip);
-                let Known { ratios, d, .. } = criterion.tip(view, tip, &ring).unwrap();
+                let mut kept = Kept::nothing(tip);
+                criterion.look_at(view, &mut kept, &Bonded::of(&cloth), None);
+                let (Known { ratios, d, .. }, (ring, _)) = (kept.known.unwrap(), kept.ring.unwrap());
                 assert!(d.distance(Vec2::X) < 1e-9, "{d}");
                 (ratios[0], released(view, &ring).dot(d) / 0.1)
             });
@@ -742,13 +626,52 @@ mod tests {
     }
 
     #[test]
+    fn the_best_start_that_opens_is_found_whatever_is_left_out() {
+        let fabric = fabric();
+        let mut cloth =
+            Cloth::flat(generate::irregular(Vec2::splat(WIDTH), 0.0025, 2).unwrap(), 0.2, Placement::default());
+        // Strain is most a third of the way from the lower border.
+        for n in cloth.mesh.nodes() {
+            let uv = cloth.mesh.node_uv(n) / WIDTH;
+            let off = uv.y - 0.3;
+            cloth.x[n].x = WIDTH * uv.x * (1.12 - 0.3 * off * off - 0.02 * uv.x);
+        }
+        let forces = Forces::new(membrane(&fabric, fabric.law(), &cloth));
+        let (fields, resistance) = (Fields::of(&cloth, &forces), Resistance::default());
+        for every in [1, 3, 50] {
+            // Of the best places only some open.
+            let opens = |part: &Part| part.node.0.is_multiple_of(every);
+            let view = View {
+                cloth: &cloth,
+                fields: &fields,
+                resistance: &resistance,
+                forces: &forces,
+                round: 0,
+                opens: &opens,
+            };
+            let mut criterion = Toughness::of(&fabric, &cloth).unwrap();
+            let mut requests = Vec::new();
+            criterion.find(view, &mut requests);
+            let [Request::Part(found)] = requests[..] else { panic!("{requests:?}") };
+            let (tried, mut smooth) = (criterion.tried(), Smooth::new(view));
+            let all = cloth.mesh.nodes().filter(|&n| view.can_part(n)).filter_map(|node| {
+                let (ratio, d) = criterion.start(view, &mut smooth, &tried, node, 1.0)?;
+                Some(Part { node, pull: d.perp(), ratio })
+            });
+            let all: Vec<Part> = all.filter(|part| part.ratio > 1.0).collect();
+            assert!(all.len() > 2 * FIRST, "{}", all.len());
+            let best = all.into_iter().filter(opens).max_by(|a, b| a.ratio.total_cmp(&b.ratio)).unwrap();
+            assert_eq!(found, best);
+        }
+    }
+
+    #[test]
     fn what_is_remembered_of_a_tip_is_forgotten_when_its_lips_are_edited_however_far_behind() {
         let fabric = fabric();
         let mut cloth = bonded(generate::grid(Vec2::splat(WIDTH), [41, 41]).unwrap(), &fabric);
         let mut criterion = Toughness::of(&fabric, &cloth).unwrap();
         let tip = cloth.tips.iter().next().unwrap().node;
-        let ring = criterion.ring(&cloth, tip);
-        criterion.rings.insert(tip, ring);
+        criterion.tips = vec![Kept { lips: Some(Lips::of(&cloth, tip)), ..Kept::nothing(tip) }];
         // Opens an edge straight up from a node, far enough from the tip for its ring.
         let mut open = |cloth: &mut Cloth, from: Vec2| {
             let at = |n: NodeId, place: Vec2| cloth.mesh.node_uv(n).distance(place) < 1e-9;
@@ -761,13 +684,58 @@ mod tests {
             cloth.mesh.open_edge(edge, &mut log);
             cloth.follow(&log);
             criterion.follow(cloth, &Touched::by(&cloth.mesh, &log));
-            (criterion.rings.get(&tip).cloned(), criterion.ring(cloth, tip))
+            (criterion.tips[0].lips.clone(), Lips::of(cloth, tip))
         };
         let (kept, anew) = open(&mut cloth, Vec2::new(0.09, 0.09));
         assert!(kept.is_some_and(|kept| kept == anew), "what is torn elsewhere is nothing to it");
-        let lips = anew.lips;
+        let lips = anew;
         let (kept, anew) = open(&mut cloth, Vec2::new(0.01, 0.05));
-        assert!(lips != anew.lips, "the lip goes on along the branch");
+        assert!(lips != anew, "the lip goes on along the branch");
         assert!(kept.is_none());
+    }
+
+    #[test]
+    fn what_is_kept_of_tips_is_what_would_be_found_anew() {
+        let fabric = fabric();
+        let mesh = generate::irregular(Vec2::splat(WIDTH), 0.0025, 4).unwrap();
+        let mut cloth = Cloth::flat(mesh, 0.2, Placement::default());
+        let mut criterion = Toughness::of(&fabric, &cloth).unwrap();
+        let edges: Vec<_> = cloth.mesh.edges().collect();
+        let (mut kept, mut lines) = (0, 0);
+        for round in 0..60 {
+            let mut log = ChangeLog::new();
+            cloth.mesh.open_edge(edges[edges.len() * (37 * round % 60) / 60], &mut log);
+            cloth.follow(&log);
+            criterion.follow(&cloth, &Touched::by(&cloth.mesh, &log));
+            let mut nodes: Vec<NodeId> = cloth.tips.iter().map(|tip| tip.node).collect();
+            nodes.sort_unstable();
+            let look = |&n: &NodeId| {
+                let at = cloth.mesh.node_uv(n);
+                let ring = Ring::of(&cloth, n, criterion.radius(n, at, places_of_tips(&cloth)));
+                let ways = criterion.ways(at, ring.heading);
+                let d = ways.first().map_or(Vec2::X, |way| way.d);
+                let line = Line::of(&cloth.mesh, n, d, criterion.samples(1.0));
+                let anew = Kept {
+                    ring: Some((ring, ways)),
+                    lips: Some(Lips::of(&cloth, n)),
+                    ahead: Some((d, line)),
+                    ..Kept::nothing(n)
+                };
+                if let Some(before) = criterion.tips.iter().find(|kept| kept.node == n) {
+                    assert!(before.ring.is_none() || before.ring == anew.ring, "round {round}, {n:?}");
+                    assert!(before.lips.is_none() || before.lips == anew.lips, "round {round}, {n:?}");
+                    let along = |kept: &Kept| kept.ahead.as_ref().map(|(d, _)| *d);
+                    if along(before) == along(&anew) {
+                        assert!(before.ahead == anew.ahead, "round {round}, {n:?}");
+                        lines += 1;
+                    }
+                    kept += usize::from(before.ring.is_some()) + usize::from(before.lips.is_some());
+                }
+                anew
+            };
+            let looked = nodes.iter().map(look).collect();
+            criterion.tips = looked;
+        }
+        assert!(kept > 2000 && lines > 1000, "{kept}, {lines}");
     }
 }

@@ -32,6 +32,9 @@ use smallvec::SmallVec;
 /// The edges that one opening opens: two inside, one on the border, seldom more.
 type Edges = SmallVec<[EdgeId; 4]>;
 
+/// What an opening chooses to do, as numbers.
+pub type Choice = [u64; 3];
+
 /// A way to open the mesh.
 pub trait Opening: Send + Sync {
     /// Name in scenes.
@@ -42,6 +45,11 @@ pub trait Opening: Send + Sync {
 
     /// Edits `cloth.mesh` so that it parts where and as asked. Leaves it as it is where there is nothing to part.
     fn open(&self, cloth: &mut Cloth, part: &Part, log: &mut ChangeLog);
+
+    /// What [`open`](Self::open) would do: as long as this is the same, and nothing around is edited, it opens the same. `None` if that isn't known without trying.
+    fn choice(&self, _cloth: &Cloth, _part: &Part) -> Option<Choice> {
+        None
+    }
 
     /// Moves nodes of the changes in `log`, which the cloth has followed by now, so that what has just parted doesn't at once
     /// part again. May not add energy.

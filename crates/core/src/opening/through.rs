@@ -22,7 +22,7 @@
 //! Source: Karaöz 2015 §2.7 (the line), Pfaff and others 2014 (moving nodes to it). Limits: where a face can be neither divided nor changed, the tear goes along an edge and then on beside its line.
 
 use super::snap::{self, NEAR};
-use super::{Edges, Opening, Shape, open_all};
+use super::{Choice, Edges, Opening, Shape, open_all};
 use crate::cloth::Cloth;
 use crate::criterion::star;
 use crate::math::Vec2;
@@ -50,6 +50,16 @@ enum Way {
     Move(NodeId, Vec2),
     /// The opposite edge is divided at this share.
     Split(EdgeId, f64),
+}
+
+impl Way {
+    fn numbers(self) -> Choice {
+        match self {
+            Self::Edge(EdgeId(e)) => [1, e.into(), 0],
+            Self::Move(NodeId(n), uv) => [(u64::from(n) << 2) | 2, uv.x.to_bits(), uv.y.to_bits()],
+            Self::Split(EdgeId(e), at) => [3, e.into(), at.to_bits()],
+        }
+    }
 }
 
 impl Through {
@@ -167,6 +177,12 @@ impl Opening for Through {
     fn can_open(&self, cloth: &Cloth, part: &Part) -> bool {
         self.rays(cloth, part).iter().any(|&ray| self.way(cloth, part.node, ray).is_some())
             || !self.along_an_edge(cloth, part).is_empty()
+    }
+
+    fn choice(&self, cloth: &Cloth, part: &Part) -> Option<Choice> {
+        // The second of two ways depends on what the first one has made. Where there is none the edge that opens follows from the material alone.
+        let chosen = |ray: &Vec2| self.way(cloth, part.node, *ray).map_or([0; 3], Way::numbers);
+        cloth.mesh.is_border_node(part.node).then(|| self.rays(cloth, part).first().map_or([0; 3], chosen))
     }
 
     fn open(&self, cloth: &mut Cloth, part: &Part, log: &mut ChangeLog) {

@@ -31,7 +31,7 @@
 //!
 //! C may be one matrix ([`Elasticity`]: isotropic or orthotropic) or differ with the strain ([`Measured`](super::Measured), [`Crimped`](super::Crimped)): a [`Law`].
 
-use super::{Element, Row, Tangent};
+use super::{Element, Row, Stressed, Tangent};
 use crate::cloth::Cloth;
 use crate::fabric::Fabric;
 use crate::math::{Mat3, Sym2, Vec3, outer};
@@ -161,6 +161,17 @@ fn threads([ru, rv]: &[[f64; 3]; 2], x: &[Vec3; 3]) -> (Vec3, Vec3) {
     (p * ru[1] + q * ru[2], p * rv[1] + q * rv[2])
 }
 
+/// A sum of two vectors in single precision, each by its weight.
+#[inline(always)]
+fn between(p: &[f32; 3], by_p: f32, q: &[f32; 3], by_q: f32) -> [f32; 3] {
+    [p[0] * by_p + q[0] * by_q, p[1] * by_p + q[1] * by_q, p[2] * by_p + q[2] * by_q]
+}
+
+#[inline(always)]
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
 #[inline(always)]
 fn strain(rest: &Sheet, u: Vec3, v: Vec3) -> [f64; 3] {
     [0.5 * (u.dot(u) - rest[5]), 0.5 * (v.dot(v) - rest[7]), u.dot(v) - rest[6]]
@@ -204,11 +215,20 @@ impl<L: Law> Element<3, 9> for Membrane<L> {
     }
 
     #[inline(always)]
-    fn stress(&self, rest: &Sheet, x: &[Vec3; 3]) -> Sym2 {
-        let (u, v) = threads(&weights(rest), x);
-        let strain = strain(rest, u, v);
+    fn stressed(&self, rest: &[f32; 9], [_, p, q]: &[[f32; 3]; 3]) -> Stressed {
+        let u = between(p, rest[1], q, -rest[0] - rest[1]);
+        let v = between(p, rest[3], q, -rest[2] - rest[3]);
+        let (uu, uv, vv) = (dot(u, u), dot(u, v), dot(v, v));
+        let strain = [0.5 * (uu - rest[5]), 0.5 * (vv - rest[7]), uv - rest[6]];
+        let strain = [f64::from(strain[0]), f64::from(strain[1]), f64::from(strain[2])];
         let [xx, yy, xy] = self.elasticity.at(strain).stress(strain);
-        Sym2 { xx, xy, yy }
+        let area = f64::from(rest[4]);
+        Stressed {
+            stress: Sym2 { xx, xy, yy },
+            metric: Sym2 { xx: f64::from(uu), xy: f64::from(uv), yy: f64::from(vv) },
+            energy: area * self.elasticity.energy(strain),
+            area,
+        }
     }
 
     #[inline(always)]

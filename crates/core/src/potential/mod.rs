@@ -20,6 +20,7 @@ mod membrane;
 mod project;
 mod set;
 mod shear;
+mod stressed;
 mod stretch;
 
 pub use air::{Air, Drag};
@@ -35,10 +36,11 @@ pub use membrane::{Elasticity, Law, Membrane};
 pub use project::{Batch, Constraint, Hinge, Place, Plain, Shift, Spring, Triangle, narrow, widen};
 pub use set::{Element, ElementSet, Row, Tangent};
 pub use shear::Shear;
+pub use stressed::{Faces, Stressed};
 pub use stretch::Stretch;
 
 use crate::cloth::{Cloth, Touched};
-use crate::math::{Sym2, Vec3};
+use crate::math::Vec3;
 use crate::sparse::{BlockMatrix, Pattern, Rows};
 use ripstop_mesh::FaceId;
 
@@ -53,11 +55,16 @@ pub trait Potential: Send + Sync {
     /// Adds the force on every node [N], for positions `x` and velocities `v` of the nodes of `cloth`.
     fn add_force(&mut self, cloth: &Cloth, x: &[Vec3], v: &[Vec3], scratch: &mut Scratch, force: &mut [Vec3]);
 
-    /// Adds the elastic stress of every face at positions `x` [N/m], in the material; nothing if there are no faces with stress.
-    fn add_stress(&self, _x: &[Vec3], _stress: &mut [Sym2]) {}
+    /// True if faces have stress.
+    fn is_stressed(&self) -> bool {
+        false
+    }
 
-    /// Elastic stress [N/m] and stored energy [J] of one face at positions `x`; `None` if there are no faces with stress.
-    fn face(&self, _face: FaceId, _x: &[Vec3]) -> Option<(Sym2, f64)> {
+    /// What every face is under at positions `x`, instead of what is there or added to it; for those [with stress](Self::is_stressed).
+    fn put_stress(&self, _x: &[Vec3], _added: bool, _faces: &mut Faces) {}
+
+    /// The same of one face.
+    fn face(&self, _face: FaceId, _x: &[Vec3]) -> Option<Stressed> {
         None
     }
 
@@ -79,8 +86,11 @@ pub trait Potential: Send + Sync {
         false
     }
 
+    /// Makes ready what is asked for by nodes, after edits.
+    fn link(&mut self) {}
+
     /// Appends the nodes of elements with stiffness that have come, gone or changed nodes since they were last
-    /// [looked up](Self::place).
+    /// [looked up](Self::place). What follows is for those that are [linked](Self::link).
     fn add_changed(&self, _nodes: &mut Vec<u32>) {}
 
     /// Appends the nodes that [`add_stiffness`](Self::add_stiffness) couples with `node`, some of them more than once.
@@ -137,10 +147,16 @@ impl Forces {
         Self { potentials, scratch: Scratch::default() }
     }
 
-    /// Elastic stress [N/m] and stored energy [J] of one face.
-    pub fn face(&self, face: FaceId, x: &[Vec3]) -> (Sym2, f64) {
+    /// What one face is under.
+    pub fn face(&self, face: FaceId, x: &[Vec3]) -> Stressed {
         let of_each = self.potentials.iter().filter_map(|potential| potential.face(face, x));
-        of_each.fold((Sym2::default(), 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        of_each.fold(Stressed::default(), Stressed::and)
+    }
+
+    /// What all faces are under, for which there is room in `faces`.
+    pub fn stress(&self, x: &[Vec3], faces: &mut Faces) {
+        let stressed = self.potentials.iter().filter(|potential| potential.is_stressed());
+        stressed.enumerate().for_each(|(k, potential)| potential.put_stress(x, k > 0, faces));
     }
 
     /// The force on every node [N].
@@ -163,6 +179,7 @@ impl Forces {
     /// other, for `node_count` nodes. Only rows of nodes of changed elements are made anew; all of them if there are none yet.
     /// There can be one such pattern for each set of potentials.
     pub fn link_stiffness(&mut self, pattern: &mut Pattern, node_count: usize) {
+        self.potentials.iter_mut().for_each(|potential| potential.link());
         let mut nodes: Vec<u32> = (pattern.row_count() as u32..node_count as u32).collect();
         if pattern.row_count() > 0 {
             self.potentials.iter().for_each(|potential| potential.add_changed(&mut nodes));

@@ -1,10 +1,14 @@
 //! The loop over all elements of one kind, written once.
 
-use super::{Batch, Constraint, Elasticity, Hinge, Place, Plain, Potential, Scratch, Shift, Spring, Triangle, widen};
+use super::stressed::{BLOCKS, FaceBlock, FaceLanes};
+use super::{
+    Batch, Constraint, Elasticity, Faces, Hinge, Place, Plain, Potential, Scratch, Shift, Spring, Stressed, Triangle,
+    widen,
+};
 use crate::cloth::{Cloth, Touched};
 use crate::lanes::{self, LANES, Lanes, Work};
 use crate::lists::Lists;
-use crate::math::{Mat3, Sym2, Vec3, array, inverse_or_zero};
+use crate::math::{Mat3, Vec3, array, inverse_or_zero};
 use crate::parallel;
 use crate::sparse::{Pattern, Rows, TRANSPOSED};
 use ripstop_mesh::{EdgeId, FaceId, Id, Mesh, NodeId};
@@ -31,12 +35,12 @@ pub trait Element<const N: usize, const R: usize>: Send + Sync + 'static {
     /// Force on each node [N]; damping included.
     fn force(&self, rest: &[f64; R], x: &[Vec3; N], v: &[Vec3; N]) -> [Vec3; N];
 
-    /// Elements are faces and have a [`stress`](Self::stress).
+    /// Elements are faces and have [stress](Self::stressed).
     const STRESSED: bool = false;
 
-    /// Elastic stress [N/m], in the material.
-    fn stress(&self, _rest: &[f64; R], _x: &[Vec3; N]) -> Sym2 {
-        Sym2::default()
+    /// What the face is under, by the ways from its first node to each one [m]. In single precision: see [`Stressed`].
+    fn stressed(&self, _rest: &[f32; R], _ways: &[[f32; 3]; N]) -> Stressed {
+        Stressed::default()
     }
 
     /// The force answers to position or damps: it has a [`tangent`](Self::tangent), and implicit integrators take it at
@@ -151,8 +155,12 @@ pub struct ElementSet<const N: usize, const R: usize, E: Element<N, R>> {
     /// The kernel and what all rows share.
     pub element: E,
     blocks: Vec<Block<N, R>>,
+    /// Rest values of each block of faces in single precision, for their [stress](Element::stressed).
+    singles: Vec<[Singles; R]>,
     /// The slots of every node, in the order of the rows.
     gather: Lists,
+    /// What isn't in these lists yet.
+    unlinked: Option<Unlinked>,
     /// For each block where the matrix has its pairs of nodes, counted from the beginning of the first one's row. Empty
     /// unless an integrator asked for it.
     places: Vec<Pairs<N>>,
@@ -161,6 +169,9 @@ pub struct ElementSet<const N: usize, const R: usize, E: Element<N, R>> {
     /// How often rows have changed.
     version: u64,
 }
+
+/// A number for each row of a block.
+type Singles = [f32; LANES];
 
 /// A number for each pair of nodes of each row of a block.
 type Pairs<const N: usize> = [[[u32; LANES]; N]; N];
@@ -200,27 +211,37 @@ impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
         let mut set = Self {
             element,
             blocks: Vec::new(),
+            singles: Vec::new(),
             gather: Lists::default(),
+            unlinked: None,
             places: Vec::new(),
             changed: Vec::new(),
             version: 0,
         };
         set.update((0..E::Key::count(&cloth.mesh)).map(E::Key::new), cloth);
-        set.link(cloth.x.len());
+        set.link_all(cloth.x.len());
         set
     }
 
     fn update(&mut self, keys: impl Iterator<Item = E::Key>, cloth: &Cloth) {
         self.blocks.resize(E::Key::count(&cloth.mesh).div_ceil(LANES), Block::EMPTY);
+        if E::STRESSED {
+            self.singles.resize(self.blocks.len(), [[0.0; LANES]; R]);
+        }
         for key in keys {
-            let i = key.index();
+            let (block, lane) = (key.index() / LANES, key.index() % LANES);
             let row = if key.is_retired(&cloth.mesh) { None } else { self.element.row(cloth, key) };
-            self.blocks[i / LANES].set(i % LANES, row);
+            self.blocks[block].set(lane, row);
+            if E::STRESSED {
+                let rest = row.map_or([0.0; R], |(_, rest)| rest);
+                (0..R).for_each(|r| self.singles[block][r][lane] = rest[r] as f32);
+            }
         }
     }
 
     /// Lists the slots of every node.
-    fn link(&mut self, node_count: usize) {
+    fn link_all(&mut self, node_count: usize) {
+        self.unlinked = None;
         self.gather = Lists::collect(node_count, |put| {
             for (row, nodes, _) in rows(&self.blocks) {
                 nodes.iter().enumerate().for_each(|(k, &n)| put(n, slot_of::<N>(row, k)));
@@ -231,18 +252,33 @@ impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
         }
     }
 
-    /// Follows a change of topology that touched `keys`, which are in order: lists the slots of their nodes anew, those they
-    /// had and those they have.
-    fn relink(&mut self, keys: &[E::Key], cloth: &Cloth) {
-        let nodes_of = |set: &Self, key: &E::Key| set.blocks.get(key.index() / LANES)?.row(key.index() % LANES);
-        let mut changed: Vec<u32> = (self.gather.row_count() as u32..cloth.x.len() as u32).collect();
-        changed
-            .extend(keys.iter().filter_map(|key| nodes_of(self, key)).flat_map(|(nodes, _)| nodes.map(|n| n as u32)));
+    /// Nodes and rest values of a row.
+    fn row(&self, row: usize) -> Option<([usize; N], [f64; R])> {
+        self.blocks.get(row / LANES)?.row(row % LANES)
+    }
+
+    /// Follows a change of topology that touched `keys`. Lists are left as they are until somebody asks for them: who projects rows doesn't.
+    fn unlink(&mut self, keys: &[E::Key], cloth: &Cloth) {
+        let mut unlinked = self.unlinked.take().unwrap_or_default();
+        unlinked.node_count = cloth.x.len();
+        for row in keys.iter().map(|key| key.index()) {
+            unlinked.rows.push(row as u32);
+            unlinked.nodes.extend(self.row(row).into_iter().flat_map(|(nodes, _)| nodes.map(|n| n as u32)));
+        }
         self.update(keys.iter().copied(), cloth);
+        self.unlinked = Some(unlinked);
+    }
+
+    /// Lists the slots of the nodes of rows that have changed anew: those they had and those they have.
+    fn relink(&mut self) {
+        let Some(Unlinked { mut rows, nodes: mut changed, node_count }) = self.unlinked.take() else { return };
+        rows.sort_unstable();
+        rows.dedup();
+        changed.extend(self.gather.row_count() as u32..node_count as u32);
         let mut new: Vec<(u32, u32)> = Vec::new();
-        for key in keys {
-            if let Some((nodes, _)) = nodes_of(self, key) {
-                new.extend((0..N).map(|k| (nodes[k] as u32, slot_of::<N>(key.index(), k))));
+        for row in rows.iter().map(|&row| row as usize) {
+            if let Some((nodes, _)) = self.row(row) {
+                new.extend((0..N).map(|k| (nodes[k] as u32, slot_of::<N>(row, k))));
             }
         }
         new.sort_unstable();
@@ -250,9 +286,9 @@ impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
         changed.sort_unstable();
         changed.dedup();
         let mut slots = Vec::new();
-        self.gather.follow(cloth.x.len(), &changed, |n, old, list| {
+        self.gather.follow(node_count, &changed, |n, old, list| {
             slots.clear();
-            slots.extend(old.iter().filter(|&&slot| keys.binary_search(&E::Key::new(row_of::<N>(slot))).is_err()));
+            slots.extend(old.iter().filter(|&&slot| rows.binary_search(&(row_of::<N>(slot) as u32)).is_err()));
             let first = new.partition_point(|(m, _)| (*m as usize) < n);
             slots.extend(new[first..].iter().take_while(|(m, _)| *m as usize == n).map(|(_, slot)| slot));
             slots.sort_unstable_by_key(|&slot| row_of::<N>(slot));
@@ -268,6 +304,16 @@ impl<const N: usize, const R: usize, E: Element<N, R>> ElementSet<N, R, E> {
         let vector = |slot: usize| (slot / (N * 3 * LANES), slot % LANES, slot / (3 * LANES) % N);
         self.gather.row(node).iter().map(move |&slot| vector(slot as usize))
     }
+}
+
+/// Rows that have come, gone or changed nodes since slots were last listed.
+#[derive(Default)]
+struct Unlinked {
+    rows: Vec<u32>,
+    /// Nodes that they had.
+    nodes: Vec<u32>,
+    /// How many nodes there are.
+    node_count: usize,
 }
 
 /// The slot of node `k` of a row.
@@ -348,37 +394,60 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Work for Kernel<'_, N, R,
 struct StressKernel<'a, const N: usize, const R: usize, E> {
     element: &'a E,
     blocks: &'a [Block<N, R>],
+    singles: &'a [[Singles; R]],
     x: &'a [Vec3],
-    stress: &'a mut [Sym2],
+    added: bool,
+    faces: &'a mut [FaceBlock],
+    most: &'a mut [f32],
 }
 
 impl<const N: usize, const R: usize, E: Element<N, R>> Work for StressKernel<'_, N, R, E> {
     #[inline(always)]
     fn run(self) {
-        let mut x_lanes: Vectors<N> = [[[0.0; LANES]; 3]; N];
-        let mut out = [[0.0; LANES]; 3];
-        for (block, stress) in self.blocks.iter().zip(self.stress.chunks_mut(LANES)) {
-            for k in 0..N {
-                for lane in 0..LANES {
-                    put(&mut x_lanes[k], lane, self.x[block.nodes[k][lane] as usize]);
+        let mut ways_lanes: [[Singles; 3]; N] = [[[0.0; LANES]; 3]; N];
+        let mut out = FaceLanes::ZERO;
+        let Self { element, blocks, singles, x, added, faces, most } = self;
+        for at in 0..faces.len() {
+            let (block, single) = (&blocks[at], &singles[at]);
+            if at + 1 < faces.len() {
+                // In the order in which they will be asked for.
+                lanes::fetch(&blocks[at + 1].nodes);
+                lanes::fetch(&singles[at + 1]);
+                lanes::fetch(&faces[at + 1]);
+            }
+            for lane in 0..LANES {
+                let first = x[block.nodes[0][lane] as usize];
+                for k in 1..N {
+                    let way = x[block.nodes[k][lane] as usize] - first;
+                    ways_lanes[k][0][lane] = way.x as f32;
+                    ways_lanes[k][1][lane] = way.y as f32;
+                    ways_lanes[k][2][lane] = way.z as f32;
                 }
             }
             for lane in 0..LANES {
-                let (mut rest, mut x) = ([0.0; R], [Vec3::ZERO; N]);
+                let (mut rest, mut ways) = ([0.0; R], [[0.0; 3]; N]);
                 for r in 0..R {
-                    rest[r] = block.rest[r][lane];
+                    rest[r] = single[r][lane];
                 }
-                for k in 0..N {
-                    x[k] = get(&x_lanes[k], lane);
+                for k in 1..N {
+                    for c in 0..3 {
+                        ways[k][c] = ways_lanes[k][c][lane];
+                    }
                 }
-                let Sym2 { xx, xy, yy } = self.element.stress(&rest, &x);
-                (out[0][lane], out[1][lane], out[2][lane]) = (xx, xy, yy);
+                out.put(lane, element.stressed(&rest, &ways));
             }
-            for (lane, stress) in stress.iter_mut().enumerate() {
-                if block.live & (1 << lane) != 0 {
-                    *stress = *stress + Sym2 { xx: out[0][lane], xy: out[1][lane], yy: out[2][lane] };
+            if added {
+                for lane in 0..LANES {
+                    out.put(lane, faces[at].get(lane).and(out.get(lane)));
                 }
             }
+            if block.live != u32::MAX {
+                (0..LANES)
+                    .filter(|lane| block.live & (1 << lane) == 0)
+                    .for_each(|lane| out.put(lane, Stressed::default()));
+            }
+            faces[at].set(&out);
+            most[at] = out.most();
         }
     }
 }
@@ -532,24 +601,28 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         E::NAME
     }
 
-    fn add_stress(&self, x: &[Vec3], stress: &mut [Sym2]) {
-        if !E::STRESSED {
-            return;
-        }
-        parallel::for_each_chunk(stress, parallel::CHUNK, |first, stress| {
-            const { assert!(parallel::CHUNK.is_multiple_of(LANES)) };
-            let blocks = &self.blocks[first / LANES..];
-            lanes::run(StressKernel { element: &self.element, blocks, x, stress });
-        });
+    fn is_stressed(&self) -> bool {
+        E::STRESSED
     }
 
-    fn face(&self, face: FaceId, x: &[Vec3]) -> Option<(Sym2, f64)> {
+    fn put_stress(&self, x: &[Vec3], added: bool, faces: &mut Faces) {
+        if E::STRESSED {
+            let (faces, most) = faces.blocks_mut();
+            parallel::for_each_domain(faces, BLOCKS, most, |first, faces, most| {
+                let (element, blocks, singles) = (&self.element, &self.blocks[first..], &self.singles[first..]);
+                lanes::run(StressKernel { element, blocks, singles, x, added, faces, most });
+            });
+        }
+    }
+
+    fn face(&self, face: FaceId, x: &[Vec3]) -> Option<Stressed> {
         if !E::STRESSED {
             return None;
         }
-        let (nodes, rest) = self.blocks[face.index() / LANES].row(face.index() % LANES)?;
-        let at = nodes.map(|n| x[n]);
-        Some((self.element.stress(&rest, &at), self.element.energy(&rest, &at)))
+        let (block, lane) = (face.index() / LANES, face.index() % LANES);
+        let (nodes, _) = self.blocks[block].row(lane)?;
+        let ways = nodes.map(|n| (x[n] - x[nodes[0]]).to_array().map(|way| way as f32));
+        Some(self.element.stressed(&array(|r| self.singles[block][r][lane]), &ways))
     }
 
     fn energy(&self, cloth: &Cloth) -> f64 {
@@ -561,6 +634,7 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
     }
 
     fn add_force(&mut self, _cloth: &Cloth, x: &[Vec3], v: &[Vec3], scratch: &mut Scratch, force: &mut [Vec3]) {
+        self.relink();
         let Self { element, blocks, gather, .. } = self;
         if gather.item_count() == 0 {
             return;
@@ -587,11 +661,11 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
         let keys = E::Key::touched(touched);
         self.version += u64::from(!keys.is_empty());
         if touched.topology && 4 * keys.len() < E::Key::count(&cloth.mesh) {
-            return self.relink(keys, cloth);
+            return self.unlink(keys, cloth);
         }
         self.update(keys.iter().copied(), cloth);
         if touched.topology {
-            self.link(cloth.x.len());
+            self.link_all(cloth.x.len());
         }
     }
 
@@ -615,6 +689,10 @@ impl<const N: usize, const R: usize, E: Element<N, R>> Potential for ElementSet<
 
     fn is_stiff(&self) -> bool {
         E::STIFF
+    }
+
+    fn link(&mut self) {
+        self.relink();
     }
 
     fn add_changed(&self, nodes: &mut Vec<u32>) {

@@ -12,9 +12,12 @@
 use super::Part;
 use crate::cloth::Cloth;
 use crate::criterion::star;
-use crate::opening::Opening;
-use ripstop_mesh::{Change, ChangeLog, EdgeId, FaceId, Mesh, NodeId, Patch};
-use std::collections::BTreeSet;
+use crate::math::Vec2;
+use crate::opening::{Choice, Opening};
+use ripstop_mesh::{Change, ChangeLog, FaceId, Marks, Mesh, NodeId, Patch};
+
+/// Faces that there is room for at first where they are counted.
+const SEEN: usize = 48;
 
 /// Limits on tearing by load. The default is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,22 +80,39 @@ impl Coherence {
         time - cloth.parted_at[n] >= self.pause
     }
 
-    /// True if opening at `part` would set too small a piece free. Tried on a copy of the cloth around the node, where its star could be cut through at all and may have nothing large behind it.
-    pub(super) fn crumbles(&self, cloth: &Cloth, part: &Part, opening: &dyn Opening) -> bool {
+    /// If opening at `part` would set too small a piece free, why. Tried on a copy of the cloth around the node, where its star could be cut through at all and may have nothing large behind it.
+    pub(super) fn crumbles(&self, cloth: &Cloth, part: &Part, opening: &dyn Opening) -> Option<Crumb> {
         let least = self.smallest_piece;
         if least <= 0.0 || !could_detach(cloth, part.node) || hangs_on(&cloth.mesh, part.node, least) {
-            return false;
+            return None;
         }
-        sets_free(cloth, part, opening, least)
+        let faces = around(&cloth.mesh, part.node, least);
+        let crumbles = sets_free_among(cloth, &faces, part, opening, least);
+        let choice = opening.choice(cloth, part);
+        crumbles.then_some(Crumb { node: part.node, pull: part.pull, choice, faces })
     }
 }
 
-/// True if opening at `part` sets a piece free that is smaller than `least` [m²].
-fn sets_free(cloth: &Cloth, part: &Part, opening: &dyn Opening, least: f64) -> bool {
-    sets_free_among(cloth, &around(&cloth.mesh, part.node, least), part, opening, least)
+/// A place that doesn't open since too small a piece would come off. It is asked for in every step, as long as the load is there.
+#[derive(Debug)]
+pub(super) struct Crumb {
+    pub node: NodeId,
+    pub pull: Vec2,
+    /// What opening there would do.
+    pub choice: Option<Choice>,
+    /// The piece and all that opening there may change: as long as nothing of that is edited, and the choice is the same, it crumbles.
+    faces: Vec<FaceId>,
 }
 
-/// The same by trying among some faces.
+/// Keeps what is still so after edits of these faces.
+pub(super) fn retain_unedited(crumbs: &mut Vec<Crumb>, mesh: &Mesh, edited: &[FaceId]) {
+    if !crumbs.is_empty() && !edited.is_empty() {
+        let edited = Marks::of(mesh.face_count(), edited.iter().copied());
+        crumbs.retain(|crumb| !crumb.faces.iter().any(|&face| edited.has(face)));
+    }
+}
+
+/// True if opening at `part` sets a piece free that is smaller than `least` [m²], by trying among some faces.
 fn sets_free_among(cloth: &Cloth, faces: &[FaceId], part: &Part, opening: &dyn Opening, least: f64) -> bool {
     let (mut trial, Patch { nodes, rim, .. }) = cloth.patch(faces);
     let Some(node) = nodes.ids().find(|&n| nodes[n] == part.node) else { return false };
@@ -103,32 +123,45 @@ fn sets_free_among(cloth: &Cloth, faces: &[FaceId], part: &Part, opening: &dyn O
         _ => None,
     });
     let mut faces = split.flatten().filter_map(|n| trial.mesh.fan(n).next()).map(|c| c.face());
-    faces.any(|face| is_smaller(&trial.mesh, face, &BTreeSet::new(), &rim, least))
+    let on_rim = |face: FaceId| face.corners().iter().any(|&c| rim.binary_search(&trial.mesh.edge(c)).is_ok());
+    faces.any(|face| {
+        let (sum, seen) = flood(&trial.mesh, face, &Marks::none(trial.mesh.face_count()), least);
+        // Beyond the rim there is more.
+        sum < least && !seen.into_iter().any(on_rim)
+    })
 }
 
 /// The faces among which an opening at `node` may change something, with what hangs on these alone if that is smaller than `area` [m²], in order: beyond their rim there is more than that.
 fn around(mesh: &Mesh, node: NodeId, area: f64) -> Vec<FaceId> {
-    let mut faces: BTreeSet<FaceId> = mesh.fan(node).map(|c| c.face()).collect();
+    let mut faces: Vec<FaceId> = mesh.fan(node).map(|c| c.face()).collect();
     // Openings change what is at a node and its neighbours, and look at what is beside that.
     for _ in 0..2 {
-        let nodes: BTreeSet<NodeId> = faces.iter().flat_map(|&face| mesh.face_nodes(face)).collect();
-        faces.extend(nodes.into_iter().flat_map(|n| mesh.fan(n)).map(|c| c.face()));
+        let nodes = in_order(faces.iter().flat_map(|&face| mesh.face_nodes(face)).collect());
+        faces = in_order(nodes.into_iter().flat_map(|n| mesh.fan(n)).map(|c| c.face()).collect());
     }
     let beyond = |face: &FaceId| face.corners().map(|c| mesh.twin(c).map(|twin| twin.face()));
-    let rim: BTreeSet<FaceId> = faces.iter().flat_map(beyond).flatten().filter(|face| !faces.contains(face)).collect();
-    let mut small = BTreeSet::new();
-    for first in rim {
-        if !small.contains(&first) {
-            let (sum, seen) = flood(mesh, first, &faces, area);
+    let within = Marks::of(mesh.face_count(), faces.iter().copied());
+    let beside: Vec<FaceId> = faces.iter().flat_map(beyond).flatten().filter(|&face| !within.has(face)).collect();
+    let mut known = within.clone();
+    for first in in_order(beside) {
+        if !known.has(first) {
+            let (sum, seen) = flood(mesh, first, &within, area);
+            seen.iter().for_each(|&face| {
+                known.add(face);
+            });
             if sum < area {
-                small.extend(seen);
+                faces.extend(seen);
             }
         }
     }
-    faces.extend(small);
-    let mut faces: Vec<FaceId> = faces.into_iter().collect();
-    faces.sort_unstable();
-    faces
+    in_order(faces)
+}
+
+/// Each of some items once, in order.
+fn in_order<T: Ord>(mut items: Vec<T>) -> Vec<T> {
+    items.sort_unstable();
+    items.dedup();
+    items
 }
 
 /// Edges that open at a node cut something off only if they lead from border to border.
@@ -143,22 +176,29 @@ fn could_detach(cloth: &Cloth, node: NodeId) -> bool {
 /// True if every face of a node goes on, across the side opposite to the node, in cloth of `area` [m²] that hangs together without them. What opens among these faces then sets free nothing smaller: each part of one has some of that
 /// side.
 fn hangs_on(mesh: &Mesh, node: NodeId, area: f64) -> bool {
-    let star: BTreeSet<FaceId> = mesh.fan(node).map(|c| c.face()).collect();
+    let star = Marks::of(mesh.face_count(), mesh.fan(node).map(|c| c.face()));
+    // Most of these faces hang together.
+    let mut large: Vec<FaceId> = Vec::new();
     mesh.fan(node).all(|c| {
-        let beyond = mesh.twin(c.next()).map(|twin| twin.face()).filter(|face| !star.contains(face));
-        beyond.is_some_and(|face| !is_smaller(mesh, face, &star, &[], area))
+        let beyond = mesh.twin(c.next()).map(|twin| twin.face()).filter(|&face| !star.has(face));
+        beyond.is_some_and(|face| {
+            large.contains(&face) || {
+                let (sum, seen) = flood(mesh, face, &star, area);
+                large.extend(seen);
+                sum >= area
+            }
+        })
     })
 }
 
-/// True if a face and what hangs together with it, `without` some, is smaller than `area` [m²]; what has a side on the `rim`, where the mesh ends but the cloth doesn't, isn't.
-fn is_smaller(mesh: &Mesh, first: FaceId, without: &BTreeSet<FaceId>, rim: &[EdgeId], area: f64) -> bool {
-    let (sum, seen) = flood(mesh, first, without, area);
-    sum < area && !seen.iter().any(|face| face.corners().iter().any(|&c| rim.binary_search(&mesh.edge(c)).is_ok()))
-}
-
 /// The area of a face and what hangs together with it, `without` some, as far as it takes to come to `enough` [m²], and these faces.
-fn flood(mesh: &Mesh, first: FaceId, without: &BTreeSet<FaceId>, enough: f64) -> (f64, BTreeSet<FaceId>) {
-    let (mut seen, mut left) = (BTreeSet::from([first]), vec![first]);
+fn flood(mesh: &Mesh, first: FaceId, without: &Marks<FaceId>, enough: f64) -> (f64, Vec<FaceId>) {
+    let mut known = without.clone();
+    known.add(first);
+    let mut seen = Vec::with_capacity(SEEN);
+    let mut left = Vec::with_capacity(SEEN);
+    seen.push(first);
+    left.push(first);
     let mut sum = 0.0;
     while let Some(face) = left.pop() {
         sum += mesh.face_area(face).abs();
@@ -166,7 +206,10 @@ fn flood(mesh: &Mesh, first: FaceId, without: &BTreeSet<FaceId>, enough: f64) ->
             break;
         }
         let beside = face.corners().into_iter().filter_map(|c| mesh.twin(c)).map(|c| c.face());
-        left.extend(beside.filter(|f| !without.contains(f)).filter(|&f: &FaceId| seen.insert(f)));
+        for face in beside.filter(|&face| known.add(face)) {
+            seen.push(face);
+            left.push(face);
+        }
     }
     (sum, seen)
 }
@@ -174,8 +217,7 @@ fn flood(mesh: &Mesh, first: FaceId, without: &BTreeSet<FaceId>, enough: f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cloth::Placement;
-    use crate::math::Vec2;
+    use crate::cloth::{Placement, Touched};
     use crate::opening::{Plane, Snap, Through};
     use ripstop_mesh::generate;
 
@@ -201,9 +243,51 @@ mod tests {
         let node = cloth.mesh.nodes().find(|&n| cloth.mesh.node_uv(n) == Vec2::new(2.0 / 3.0, 0.0)).unwrap();
         let part = Part { node, pull: Vec2::new(1.0, -1.0).normalize(), ratio: 1.5 };
         assert!(Snap.can_open(&cloth, &part));
-        let comes_off =
-            |smallest_piece| !Coherence { smallest_piece, ..Coherence::default() }.crumbles(&cloth, &part, &Snap);
+        let comes_off = |smallest_piece| {
+            Coherence { smallest_piece, ..Coherence::default() }.crumbles(&cloth, &part, &Snap).is_none()
+        };
         assert!(comes_off(0.0) && comes_off(0.05) && !comes_off(0.06));
+    }
+
+    /// The same by trying around the node.
+    fn sets_free(cloth: &Cloth, part: &Part, opening: &dyn Opening, least: f64) -> bool {
+        sets_free_among(cloth, &around(&cloth.mesh, part.node, least), part, opening, least)
+    }
+
+    #[test]
+    fn what_crumbles_does_so_until_it_is_edited_or_something_else_would_open() {
+        let mut cloth = Cloth::flat(generate::irregular(Vec2::ONE, 0.05, 7).unwrap(), 0.2, Placement::default());
+        let (through, coherence) = (Through::of(&cloth), Coherence { smallest_piece: 0.01, ..Coherence::default() });
+        let edges: Vec<_> = cloth.mesh.edges().collect();
+        let (mut crumbs, mut kept, mut differ) = (Vec::new(), 0, 0);
+        // Nodes slide where the cloth is flat enough, and how it is folded changes from round to round.
+        cloth.stray = 1e-3;
+        for round in 0..40 {
+            let fold = |x: f64| 0.03 * (2.5 * x + 0.17 * round as f64).fract();
+            cloth.x.iter_mut().for_each(|x| x.z = fold(x.x));
+            let mut log = ChangeLog::new();
+            edges.iter().skip(round).step_by(240).for_each(|&e| {
+                cloth.mesh.open_edge(e, &mut log);
+            });
+            cloth.follow(&log);
+            let touched = Touched::by(&cloth.mesh, &log);
+            retain_unedited(&mut crumbs, &cloth.mesh, &touched.faces);
+            for &Crumb { node, pull, choice, .. } in &crumbs {
+                let part = Part { node, pull, ratio: 1.5 };
+                if choice.is_some() && choice == through.choice(&cloth, &part) {
+                    kept += 1;
+                    assert!(coherence.crumbles(&cloth, &part, &through).is_some(), "{part:?}");
+                } else {
+                    differ += 1;
+                }
+            }
+            crumbs.clear();
+            for node in cloth.mesh.nodes() {
+                let parts = [Vec2::X, Vec2::Y].map(|pull| Part { node, pull, ratio: 1.5 });
+                crumbs.extend(parts.iter().filter_map(|part| coherence.crumbles(&cloth, part, &through)));
+            }
+        }
+        assert!(kept > 300 && differ > 30, "{kept}, {differ}");
     }
 
     #[test]

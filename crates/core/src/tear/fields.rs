@@ -1,26 +1,25 @@
-//! Fields: what criteria look at, measured from the state.
+//! Fields: what criteria look at, measured from the state: stress of faces or strain of edges.
 //!
 //! In the rounds of a step after the first only what is around a tear has changed: what stayed where it was, with the same rest values, is not measured again. It has the same bits as if it were.
 
 use crate::cloth::{Cloth, Touched};
-use crate::math::{Sym2, Vec3};
+use crate::math::Vec3;
 use crate::parallel;
-use crate::potential::Forces;
+use crate::potential::{Faces, Forces};
 use ripstop_mesh::{Column, EdgeId, FaceId, Id, NodeId};
 
 /// Quantities that criteria look at, measured from the state.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// Total strain of every edge.
+    /// Total strain of every edge, unless the criterion looks at stress.
     pub edge_strain: Column<EdgeId, f64>,
     /// Largest of all edges.
     pub largest_edge_strain: f64,
-    /// Stress of every face [N/m] (second Piola-Kirchhoff, elastic); no rows unless the criterion
-    /// [wants](crate::criterion::Criterion::wants_stress) it.
-    pub face_stress: Column<FaceId, Sym2>,
+    /// What every face is under; no rows unless the criterion [wants](crate::criterion::Criterion::wants_stress) stress.
+    pub faces: Faces,
     /// Ends of every edge and one over its woven length [1/m], side by side for speed.
     spans: Column<EdgeId, (NodeId, NodeId, f64)>,
-    /// Where every node was when this was measured [m].
+    /// Where every node was when this was measured [m], if that is kept.
     measured_at: Vec<Vec3>,
     /// Edges and faces that edits have changed since.
     edited: (Vec<EdgeId>, Vec<FaceId>),
@@ -28,12 +27,15 @@ pub struct Fields {
 
 /// Share of the nodes that may have moved for the rest to be left as it was measured.
 const FEW: usize = 8;
+/// Places that are compared at once.
+const PLACES: usize = 16;
 
 impl Fields {
-    /// All fields of a cloth, stress included.
+    /// All fields of a cloth.
     pub fn of(cloth: &Cloth, forces: &Forces) -> Self {
         let mut fields = Self::default();
         fields.follow(cloth, &Touched::default());
+        fields.measure(cloth, forces, false, false);
         fields.measure(cloth, forces, true, false);
         fields
     }
@@ -55,28 +57,36 @@ impl Fields {
         self.edited.1.extend_from_slice(&touched.faces);
     }
 
-    /// Measures `cloth`, and its stress if that is wanted. If it is measured `again`, rest values are as they were but for edits that were followed.
+    /// Measures `cloth`: its stress if that is wanted, otherwise its strain. If it is measured `again`, rest values are as they were but for edits that were followed.
     pub(super) fn measure(&mut self, cloth: &Cloth, forces: &Forces, stress: bool, again: bool) {
         if stress {
-            self.face_stress.grow(cloth.mesh.face_count(), Sym2::default());
+            self.faces.grow(cloth.mesh.face_count());
         }
         let edited = std::mem::take(&mut self.edited);
         match if again { self.moved(cloth) } else { None } {
             Some(moved) => self.measure_around(cloth, forces, stress, &moved, edited),
             None => self.measure_all(cloth, forces, stress),
         }
-        self.largest_edge_strain = largest(&self.edge_strain);
+        if !stress {
+            self.largest_edge_strain = largest(&self.edge_strain);
+        }
     }
 
     fn measure_all(&mut self, cloth: &Cloth, forces: &Forces, stress: bool) {
         if stress {
-            self.face_stress.fill(Sym2::default());
-            forces.potentials.iter().for_each(|potential| potential.add_stress(&cloth.x, &mut self.face_stress));
+            forces.stress(&cloth.x, &mut self.faces);
+        } else {
+            let spans = &self.spans;
+            parallel::for_each(&mut self.edge_strain, |i, strain| *strain = strain_of(spans[EdgeId::new(i)], cloth));
         }
-        let spans = &self.spans;
-        parallel::for_each(&mut self.edge_strain, |i, strain| *strain = strain_of(spans[EdgeId::new(i)], cloth));
         self.measured_at.clear();
-        self.measured_at.extend_from_slice(&cloth.x);
+    }
+
+    /// Keeps where the cloth was measured, which is where it is: it is to be measured again.
+    pub(super) fn keep_places(&mut self, cloth: &Cloth) {
+        if self.measured_at.is_empty() {
+            self.measured_at.extend_from_slice(&cloth.x);
+        }
     }
 
     /// Measures what nodes that have moved and edits have changed.
@@ -91,13 +101,14 @@ impl Fields {
         let mesh = &cloth.mesh;
         let there = moved.iter().filter(|&&n| !mesh.is_retired_node(n));
         let around: Vec<FaceId> = there.flat_map(|&n| mesh.fan(n).map(|c| c.face())).collect();
-        edges.extend(around.iter().flat_map(|f| f.corners()).map(|c| mesh.edge(c)));
-        faces.extend(around);
-        edges.iter().for_each(|&e| self.edge_strain[e] = strain_of(self.spans[e], cloth));
         if stress {
+            faces.extend(around);
             faces.sort_unstable();
             faces.dedup();
-            faces.iter().for_each(|&f| self.face_stress[f] = forces.face(f, &cloth.x).0);
+            faces.iter().for_each(|&f| self.faces.put(f, forces.face(f, &cloth.x)));
+        } else {
+            edges.extend(around.iter().flat_map(|f| f.corners()).map(|c| mesh.edge(c)));
+            edges.iter().for_each(|&e| self.edge_strain[e] = strain_of(self.spans[e], cloth));
         }
         self.measured_at.resize(cloth.x.len(), Vec3::ZERO);
         moved.iter().for_each(|n| self.measured_at[n.index()] = cloth.x[*n]);
@@ -106,16 +117,21 @@ impl Fields {
     /// The nodes that aren't where they were measured, if they are few.
     fn moved(&self, cloth: &Cloth) -> Option<Vec<NodeId>> {
         let most = cloth.x.len() / FEW;
+        let known = self.measured_at.len();
         let mut moved = Vec::new();
-        for (n, &x) in cloth.x.iter().enumerate() {
-            if self.measured_at.get(n) != Some(&x) {
-                moved.push(NodeId::new(n));
+        for (k, (now, then)) in cloth.x.chunks(PLACES).zip(self.measured_at.chunks(PLACES)).enumerate() {
+            // All of them at once: few have moved.
+            let differs = |(a, b): (&Vec3, &Vec3)| (a.x != b.x) | (a.y != b.y) | (a.z != b.z);
+            if now.iter().zip(then).fold(false, |any, pair| any | differs(pair)) {
+                let there = now.iter().zip(then).enumerate().filter(|(_, pair)| differs(*pair));
+                moved.extend(there.map(|(n, _)| NodeId::new(k * PLACES + n)));
                 if moved.len() > most {
                     return None;
                 }
             }
         }
-        Some(moved)
+        moved.extend((known..cloth.x.len()).map(NodeId::new));
+        (moved.len() <= most).then_some(moved)
     }
 }
 
@@ -138,7 +154,7 @@ mod tests {
     use crate::fabric::Fabric;
     use crate::math::{Vec2, hash_unit};
     use crate::model;
-    use crate::potential::Elasticity;
+    use crate::potential::{Elasticity, Stressed};
     use ripstop_mesh::{ChangeLog, generate};
 
     #[test]
@@ -152,7 +168,8 @@ mod tests {
         cloth.mesh.nodes().for_each(|n| stir(&mut cloth, n, 1));
         let fabric = Fabric::default();
         let mut forces = Forces::new(model::membrane(&fabric, Elasticity::of(&fabric), &cloth));
-        let mut fields = Fields::of(&cloth, &forces);
+        let mut fields = [false, true].map(|stress| (stress, Fields::of(&cloth, &forces)));
+        fields.iter_mut().for_each(|(_, fields)| fields.keep_places(&cloth));
         for round in 0..6u32 {
             // Something opens, is divided and taken away again, and a few nodes move: some at that place, some elsewhere.
             let mut log = ChangeLog::new();
@@ -165,25 +182,32 @@ mod tests {
             cloth.follow(&log);
             let touched = Touched::by(&cloth.mesh, &log);
             forces.follow(&cloth, &touched);
-            fields.follow(&cloth, &touched);
+            fields.iter_mut().for_each(|(_, fields)| fields.follow(&cloth, &touched));
             for n in [touched.nodes[0], NodeId(5 + round), NodeId(cloth.x.len() as u32 - 1)] {
                 if !cloth.mesh.is_retired_node(n) {
                     stir(&mut cloth, n, u64::from(2 + round));
                 }
             }
-            assert!(fields.moved(&cloth).is_some_and(|moved| !moved.is_empty()), "only some of it");
-            fields.measure(&cloth, &forces, true, true);
             let anew = Fields::of(&cloth, &forces);
-            let bits = |fields: &Fields| -> Vec<u64> {
-                let stress = fields.face_stress.iter().flat_map(|s| [s.xx, s.xy, s.yy]);
-                let strain = fields.edge_strain.iter().copied().chain([fields.largest_edge_strain]);
-                stress.chain(strain).map(f64::to_bits).collect()
-            };
-            assert!(bits(&fields) == bits(&anew), "round {round}");
-            assert_eq!(fields.measured_at, cloth.x.to_vec());
+            for (stress, fields) in &mut fields {
+                assert!(fields.moved(&cloth).is_some_and(|moved| !moved.is_empty()), "only some of it");
+                fields.measure(&cloth, &forces, *stress, true);
+                let bits = |fields: &Fields| -> Vec<u64> {
+                    let of_face = |face: FaceId| {
+                        let Stressed { stress: s, metric: m, energy, area } = fields.faces.at(face);
+                        [s.xx, s.xy, s.yy, m.xx, m.xy, m.yy, energy, area, fields.faces.load(face)]
+                    };
+                    let faces = (0..cloth.mesh.face_count()).map(FaceId::new).flat_map(of_face);
+                    let strain = fields.edge_strain.iter().copied().chain([fields.largest_edge_strain]);
+                    let wanted: Vec<f64> = if *stress { faces.collect() } else { strain.collect() };
+                    wanted.into_iter().map(f64::to_bits).collect()
+                };
+                assert!(bits(fields) == bits(&anew), "round {round}");
+                assert_eq!(fields.measured_at, cloth.x.to_vec());
+            }
         }
         // All of it has moved: nothing is left as it was.
         cloth.mesh.nodes().for_each(|n| stir(&mut cloth, n, 9));
-        assert!(fields.moved(&cloth).is_none());
+        assert!(fields.iter().all(|(_, fields)| fields.moved(&cloth).is_none()));
     }
 }

@@ -26,7 +26,7 @@ use crate::math::Vec2;
 use crate::opening::{Opening, cut_around, open_path};
 use crate::potential::{Bond, Forces};
 use coarsen::Coarse;
-use coherence::Budget;
+use coherence::{Budget, Crumb};
 use ripstop_mesh::{Change, ChangeLog, EdgeId, Id, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -117,6 +117,15 @@ pub struct HandTear {
     pub path: Vec<Vec2>,
 }
 
+/// What was asked while requests were collected.
+#[derive(Default)]
+struct Asked {
+    /// What would open, and what wouldn't.
+    opens: Vec<(Part, bool)>,
+    /// What wouldn't since it would crumble.
+    crumbs: Vec<Crumb>,
+}
+
 /// How a cloth tears: one criterion, one opening, one resistance.
 pub struct Tearing {
     /// When and where.
@@ -138,6 +147,8 @@ pub struct Tearing {
     pub(crate) fields: Fields,
     pub(crate) requests: Vec<Request>,
     budget: Budget,
+    /// What doesn't open since it would crumble.
+    crumbs: Vec<Crumb>,
     /// Rounds of measuring in this step.
     round: u32,
     /// What has opened since the cloth last followed, what that costs [J], and where its changes are in the log.
@@ -164,6 +175,7 @@ impl Tearing {
             fields: Fields::default(),
             requests: Vec::new(),
             budget: Budget::default(),
+            crumbs: Vec::new(),
             round: 0,
             opened: Vec::new(),
         }
@@ -196,6 +208,7 @@ impl Tearing {
         self.fields.follow(cloth, touched);
         self.resistance.follow(cloth, touched);
         self.criterion.follow(cloth, touched);
+        coherence::retain_unedited(&mut self.crumbs, &cloth.mesh, &touched.faces);
         if let Some(refine) = self.refine {
             refine.retain_unedited(&cloth.mesh, &touched.nodes, &mut self.fine);
         }
@@ -251,20 +264,31 @@ impl Tearing {
         if !self.budget.is_left(&self.coherence) {
             return;
         }
-        let Self { criterion, opening, resistance, coherence, fields, requests, round, .. } = self;
+        let Self { criterion, opening, resistance, coherence, fields, requests, crumbs, round, .. } = self;
         // Criteria ask before they answer, and trying on a copy of the cloth is dear.
-        let asked: Mutex<Vec<(Part, bool)>> = Mutex::default();
+        let asked: Mutex<Asked> = Mutex::default();
         let answers = || asked.lock().unwrap_or_else(PoisonError::into_inner);
         let opens = |part: &Part| {
-            let known = answers().iter().find(|(known, _)| known == part).map(|(_, opens)| *opens);
+            let known = answers().opens.iter().find(|(known, _)| known == part).map(|(_, opens)| *opens);
             if let Some(opens) = known {
                 return opens;
             }
             let sewn = !resistance.seam_at(part.node, part.pull).is_empty();
-            let opens = coherence.rested(cloth, part.node, time)
-                && (sewn || (!resistance.is_whole(part.node) && opening.can_open(cloth, part)))
-                && (sewn || !coherence.crumbles(cloth, part, &**opening));
-            answers().push((*part, opens));
+            let may = || {
+                let mut known = crumbs.iter().filter(|crumb| crumb.node == part.node && crumb.pull == part.pull);
+                if known.any(|crumb| crumb.choice == opening.choice(cloth, part))
+                    || resistance.is_whole(part.node)
+                    || !opening.can_open(cloth, part)
+                {
+                    return false;
+                }
+                let crumb = coherence.crumbles(cloth, part, &**opening);
+                let whole = crumb.is_none();
+                answers().crumbs.extend(crumb.filter(|crumb| crumb.choice.is_some()));
+                whole
+            };
+            let opens = coherence.rested(cloth, part.node, time) && (sewn || may());
+            answers().opens.push((*part, opens));
             opens
         };
         let view = View { cloth, fields, resistance, forces, round: *round, opens: &opens };
@@ -275,6 +299,10 @@ impl Tearing {
         });
         *round += 1;
         requests.sort_by(Request::order);
+        if !requests.is_empty() {
+            fields.keep_places(cloth);
+        }
+        crumbs.append(&mut asked.into_inner().unwrap_or_else(PoisonError::into_inner).crumbs);
     }
 
     /// For every request the share of the step, from the state `cloth` in which it began, at which its ratio passes one;
