@@ -1,6 +1,6 @@
 //! From a frame of the cache to a picture: which colours, which marks, which light.
 //!
-//! Rigid bodies are drawn as [`super::solids`] has them. Held nodes are drawn as bars where neighbours on the border are held together, else as balls. In pictures of
+//! Rigid bodies are drawn as [`super::solids`] has them. Held nodes are drawn as plates where whole triangles are held, as bars where neighbours on the border are held together, else as balls. In pictures of
 //! strain the most strained node carries a ring and a line along its most strained edge (Phillips 2008, Fig. 49).
 
 use super::args::{Colour, PictureArgs};
@@ -15,10 +15,15 @@ use ripstop_render::{
 };
 use ripstop_scene::cache::{Frame, Topology};
 use ripstop_scene::{file, keep};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Radius of bars and balls, over the size of the cloth.
 const BAR: f32 = 0.0075;
+/// How far plates are off the cloth, over that radius.
+const PLATE: f32 = 0.4;
+/// Colour of what holds the cloth.
+const HOLDER: u32 = 0x3a3f47;
 /// Strain from which on the most strained node is marked, over the upper end of colours.
 const WORTH_A_SIGN: f32 = 0.02;
 
@@ -108,7 +113,12 @@ impl<'a> Artist<'a> {
         let placed = || self.solids.iter().zip(&frame.bodies);
         let squares: Vec<_> = placed().map(|(solid, pose)| solid.square(pose, self.survey.bounds)).collect();
         let floor = self.floor.or_else(|| placed().find_map(|(solid, pose)| solid.floor(pose)));
+        let (plate_points, plate_faces) = self.plates(frame, &points);
         let mut bodies = self.holds(frame, &points, &velocities);
+        if !plate_faces.is_empty() {
+            let shape = Shape::Mesh { positions: &plate_points, faces: &plate_faces };
+            bodies.push(Body { colour: Some(srgb(HOLDER)), ..Body::at(shape, Vec3::ZERO) });
+        }
         for (i, (solid, pose)) in placed().enumerate().filter(|(_, (solid, pose))| solid.floor(pose).is_none()) {
             let next = next.and_then(|next| next.bodies.get(i));
             bodies.push(solid.body(pose, next, self.look.frame_seconds, squares[i].as_deref()));
@@ -124,13 +134,36 @@ impl<'a> Artist<'a> {
         render(&scene, &self.camera, &look)
     }
 
+    /// Both sides of clamps that hold whole triangles: nodes and faces. They move with the cloth, so they aren't blurred.
+    fn plates(&self, frame: &Frame, points: &[Vec3]) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+        let held = |n: &u32| frame.topology.held.get(*n as usize).copied().unwrap_or(false);
+        let (mut places, mut normals): (Vec<Vec3>, Vec<Vec3>) = Default::default();
+        let (mut numbers, mut sides) = (BTreeMap::new(), Vec::new());
+        for face in self.survey.plates.iter().filter(|face| face.iter().all(held)) {
+            let [a, b, c] = face.map(|n| points[n as usize]);
+            let own = face.map(|n| {
+                *numbers.entry(n).or_insert_with(|| {
+                    places.push(points[n as usize]);
+                    normals.push(Vec3::ZERO);
+                    places.len() as u32 - 1
+                })
+            });
+            own.into_iter().for_each(|n| normals[n as usize] += (b - a).cross(c - a));
+            sides.push(own);
+        }
+        let (count, off) = (places.len() as u32, self.survey.size * BAR * PLATE);
+        let moved = |by: f32| places.iter().zip(&normals).map(move |(p, n)| *p + n.normalize_or_zero() * by);
+        let back = sides.iter().map(|&[a, b, c]| [a, c, b].map(|n| n + count));
+        (moved(off).chain(moved(-off)).collect(), sides.iter().copied().chain(back).collect())
+    }
+
     /// Bars and balls at held nodes.
     fn holds<'b>(&self, frame: &Frame, points: &[Vec3], velocities: &[Vec3]) -> Vec<Body<'b>> {
         let held = |n: u32| frame.topology.held.get(n as usize).copied().unwrap_or(false);
         let radius = self.survey.size * BAR;
         let body = |shape: Shape<'b>, position: Vec3, velocity: Vec3| Body {
             velocity,
-            colour: Some(srgb(0x3a3f47)),
+            colour: Some(srgb(HOLDER)),
             ..Body::at(shape, position)
         };
         let bars = self.survey.bars.iter().filter(|bar| bar.iter().all(|&n| held(n))).map(|bar| {

@@ -13,7 +13,7 @@ use super::solids::Solid;
 use glam::Vec3;
 use ripstop_render::{Bounds, lips};
 use ripstop_scene::cache::{CacheReader, Frame, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Room around the first frame, over its longest side.
 const ROOM: f32 = 0.25;
@@ -54,6 +54,8 @@ pub struct Survey {
     pub moments: Vec<Moment>,
     /// Pairs of held nodes side by side on the border that keep their distance: parts of a bar.
     pub bars: Vec<[u32; 2]>,
+    /// Triangles of held nodes that keep their distances: parts of a clamp.
+    pub plates: Vec<[u32; 3]>,
     /// Other held nodes.
     pub balls: Vec<u32>,
 }
@@ -90,7 +92,7 @@ impl Survey {
         let (first, holds) = start.unwrap_or((Bounds::EMPTY, Holds::default()));
         let seen = first.union(first_bodies.unwrap_or(Bounds::EMPTY));
         let within = common(all, widened(seen, ROOM));
-        let (bars, balls) = holds.parts();
+        let (bars, plates, balls) = holds.parts();
         Ok(Self {
             bounds: within.union(held).union(seen),
             size: first.diagonal(),
@@ -98,6 +100,7 @@ impl Survey {
             plastic: round_up(plastic),
             moments,
             bars,
+            plates,
             balls,
         })
     }
@@ -199,10 +202,13 @@ fn round_up(value: f32) -> f32 {
     step
 }
 
-/// Held nodes of the first frame, and the distances of neighbours on the border.
+/// Held nodes of the first frame, and the distances of those that share a triangle.
 #[derive(Default)]
 struct Holds {
     held: Vec<u32>,
+    /// Pairs on the border.
+    border: Vec<[u32; 2]>,
+    faces: Vec<[u32; 3]>,
     /// Least and greatest distance so far [m].
     pairs: BTreeMap<[u32; 2], [f32; 2]>,
 }
@@ -210,14 +216,16 @@ struct Holds {
 impl Holds {
     fn of(frame: &Frame) -> Self {
         let topology = &frame.topology;
-        let is_held = |n: u32| topology.held[n as usize];
-        let held = (0..topology.node_count() as u32).filter(|&n| is_held(n)).collect();
-        let border = lips::border_edges(&topology.faces).into_iter().map(|[f, k]| {
-            let face = topology.faces[f as usize];
-            [face[k as usize], face[(k as usize + 1) % 3]]
-        });
-        let pairs = border.filter(|pair| pair.iter().all(|&n| is_held(n)));
-        Self { held, pairs: pairs.map(|pair| (pair, [f32::INFINITY, 0.0])).collect() }
+        let is_held = |n: &u32| topology.held[*n as usize];
+        let held = (0..topology.node_count() as u32).filter(is_held).collect();
+        let side = |face: [u32; 3], k: usize| [face[k], face[(k + 1) % 3]];
+        let border = lips::border_edges(&topology.faces).into_iter();
+        let border = border.map(|[f, k]| side(topology.faces[f as usize], k as usize));
+        let border: Vec<[u32; 2]> = border.filter(|pair| pair.iter().all(is_held)).collect();
+        let faces: Vec<[u32; 3]> = topology.faces.iter().copied().filter(|face| face.iter().all(is_held)).collect();
+        let sides = faces.iter().flat_map(|&face| [0, 1, 2].map(|k| side(face, k)));
+        let pairs = border.iter().copied().chain(sides).map(|pair| (pair, [f32::INFINITY, 0.0])).collect();
+        Self { held, border, faces, pairs }
     }
 
     fn measure(&mut self, frame: &Frame) {
@@ -230,17 +238,23 @@ impl Holds {
         }
     }
 
-    fn parts(self) -> (Vec<[u32; 2]>, Vec<u32>) {
-        let rigid = |[least, most]: &[f32; 2]| most - least <= RIGID * most;
-        let bars: Vec<[u32; 2]> = self.pairs.into_iter().filter(|(_, d)| rigid(d)).map(|(pair, _)| pair).collect();
-        let on_bar: std::collections::BTreeSet<u32> = bars.iter().flatten().copied().collect();
-        (bars, self.held.into_iter().filter(|n| !on_bar.contains(n)).collect())
+    /// Bars, plates and balls.
+    fn parts(self) -> (Vec<[u32; 2]>, Vec<[u32; 3]>, Vec<u32>) {
+        let Self { held, border, faces, pairs } = self;
+        let rigid = |pair: [u32; 2]| pairs.get(&pair).is_some_and(|[least, most]| most - least <= RIGID * most);
+        let bars: Vec<[u32; 2]> = border.into_iter().filter(|&pair| rigid(pair)).collect();
+        let whole = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].into_iter().all(rigid);
+        let plates: Vec<[u32; 3]> = faces.into_iter().filter(whole).collect();
+        let covered: BTreeSet<u32> = bars.iter().flatten().chain(plates.iter().flatten()).copied().collect();
+        (bars, plates, held.into_iter().filter(|n| !covered.contains(n)).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ripstop_scene::cache::Topology;
+    use std::sync::Arc;
 
     fn survey(lips: &[usize]) -> Survey {
         let moments = lips.iter().enumerate().map(|(record, &lip_count)| Moment {
@@ -257,6 +271,7 @@ mod tests {
             plastic: 1.0,
             moments: moments.collect(),
             bars: Vec::new(),
+            plates: Vec::new(),
             balls: Vec::new(),
         }
     }
@@ -276,6 +291,41 @@ mod tests {
         assert_eq!(records(&torn.stills(&[0.22, 99.0, 0.2])), [2, 9]);
         assert_eq!(records(&survey(&[0, 6]).stills(&[])), [0, 1]);
         assert!(survey(&[]).stills(&[]).is_empty() && survey(&[]).key().is_none());
+    }
+
+    #[test]
+    fn held_nodes_are_plates_bars_and_balls() {
+        // A square, beside it a triangle that ends in a free node, above it one that ends in a node of another grip, and a bar that hangs from the free one.
+        let places = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [2.0, 0.5], [0.5, 2.0], [3.0, 0.0], [3.0, 1.0]];
+        let faces = vec![[0, 1, 2], [0, 2, 3], [1, 4, 2], [3, 2, 5], [4, 6, 7]];
+        let topology = Arc::new(Topology {
+            corner_uv: faces.iter().map(|face: &[u32; 3]| face.map(|n| places[n as usize])).collect(),
+            torn: vec![[false; 3]; faces.len()],
+            faces,
+            parent: (0..8).collect(),
+            held: (0..8).map(|n| n != 4).collect(),
+        });
+        let frame = |index: u32, lift: f32| Frame {
+            index,
+            time: index.into(),
+            points: places.iter().enumerate().map(|(n, &[x, y])| [x, y, if n == 5 { lift } else { 0.0 }]).collect(),
+            velocities: vec![[0.0; 3]; 8],
+            strain: vec![0.0; 8],
+            plastic: vec![0.0; 8],
+            topology: topology.clone(),
+            bodies: Vec::new(),
+            yarns: None,
+        };
+        let parts = |lift: f32| {
+            let mut holds = Holds::of(&frame(0, 0.0));
+            (0..2).for_each(|index| holds.measure(&frame(index, index as f32 * lift)));
+            holds.parts()
+        };
+        let (bars, plates, balls) = parts(1.0);
+        assert_eq!(bars, [[0, 1], [3, 0], [6, 7]], "sides that other held triangles share aren't on the border");
+        assert_eq!((plates, balls), (vec![[0, 1, 2], [0, 2, 3]], vec![5]));
+        let (bars, plates, balls) = parts(0.0);
+        assert_eq!((bars.len(), plates.len(), balls.len()), (5, 3, 0), "all of one grip");
     }
 
     #[test]
