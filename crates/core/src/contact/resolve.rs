@@ -76,10 +76,9 @@ impl Resolver {
         let ends: Vec<(Pose, Vec3)> = (0..bodies.len()).map(|b| (bodies.pose(b), bodies.middle(b))).collect();
         let mut touched = false;
         for round in 0..ROUNDS {
-            // What was moved may have come near others.
+            // What was moved may have come near others; nothing else can meet that didn't before.
             if round > 0 && field.list(2.0 * thickness, slack, Some(&self.moved)) {
                 field.measure();
-                self.moved.fill(true);
             }
             self.look(field, gap);
             if self.hits.is_empty() {
@@ -182,6 +181,10 @@ impl Resolver {
         let first = field.body_points;
         let mut nudges = vec![Nudge::default(); bodies.len()];
         let inertia: Vec<(f64, Mat3)> = (0..bodies.len()).map(|b| bodies.inertia(b)).collect();
+        let fixed = |p: u32| match (p as usize).checked_sub(first) {
+            Some(node) => cloth.inverse_mass.as_ref()[node] == 0.0,
+            None => inertia[field.body_of[p as usize] as usize].0 == 0.0,
+        };
         for hit in &self.hits {
             let corners = field.corners(hit.pair);
             let start = mapped(corners, |p| field.start[p as usize]);
@@ -227,8 +230,11 @@ impl Resolver {
                 let (lightness, turns) = inertia[b];
                 ease += lightness + (turns * arm.cross(normal)).cross(arm).dot(normal);
             }
-            // What would be thrown aside is left to a zone.
+            // What would be thrown aside is left to a zone, for which it is looked at again. Where two grips meet there is none that would be right, so they pass.
             if ease <= 0.0 || farthest > LEVER * ease {
+                if ease > 0.0 && !honed && keep_distances(mapped(corners, fixed), start, end) {
+                    corners.iter().for_each(|&p| self.moved[p as usize] = true);
+                }
                 continue;
             }
             // What is already nearer than what is kept comes no nearer: a share of ever less would soon be nothing.
@@ -448,6 +454,12 @@ fn slides_by(field: &Field, pair: Pair, corners: [u32; 4], time: f64) -> bool {
     gone.dot(apart) * (1.0 - time) > -0.5 * apart.length_squared()
 }
 
+/// True if corners of a pair that can't be pushed are as far from each other at the end as at the beginning: one thing holds them.
+fn keep_distances(fixed: [bool; 4], start: [Vec3; 4], end: [Vec3; 4]) -> bool {
+    let keep = |(j, k): (usize, usize)| (start[j].distance(start[k]) - end[j].distance(end[k])).abs() < TOUCHING;
+    (0..4).flat_map(|j| (0..j).map(move |k| (j, k))).all(|(j, k)| !(fixed[j] && fixed[k]) || keep((j, k)))
+}
+
 /// Which way two things lie apart that touch at the beginning of the step.
 fn side(field: &Field, pair: Pair, corners: [u32; 4]) -> Option<Vec3> {
     let (_, apart) = nearest(pair, mapped(corners, |p| field.start[p as usize]));
@@ -535,7 +547,48 @@ fn motion(zone: &[(u32, u32)], field: &Field, cloth: &Cloth, bodies: &Bodies) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::hash_unit;
+    use crate::cloth::Placement;
+    use crate::math::{Vec2, hash_unit};
+    use ripstop_mesh::{Mesh, NodeId};
+
+    /// What becomes of an edge that turns by 0.5 m at its end, about the other end, which is held, and which a hand moves by `hand` [m]; a tenth of its length from there another edge is in its way, which
+    /// is held a tenth of its length off. How far above that it ends [m], and what was said of it.
+    fn turned_into_another(hand: Vec3) -> (f64, Report) {
+        let from = [
+            Vec3::ZERO,
+            Vec3::X,
+            Vec3::new(0.5, 0.0, -1.0),
+            Vec3::new(0.1, 0.02, -0.1),
+            Vec3::new(0.1, 0.02, 0.9),
+            Vec3::new(-1.0, 0.5, 0.4),
+        ];
+        let faces = [[0, 1, 2], [3, 4, 5]];
+        let uv = faces.map(|face| face.map(|n| Vec2::new(from[n as usize].x, -from[n as usize].z)));
+        let mut cloth = Cloth::flat(Mesh::from_faces(6, &faces, &uv).unwrap(), 0.2, Placement::default());
+        cloth.x.as_mut().copy_from_slice(&from);
+        [0, 3].into_iter().for_each(|n| cloth.hold(NodeId(n), Some(0)));
+        (cloth.x[NodeId(3)], cloth.x[NodeId(4)]) = (from[3] + hand, from[4] - Vec3::Y * 0.5);
+        let (mut field, mut bodies, mut report) = (Field::default(), Bodies::default(), Report::default());
+        field.link(&cloth, &bodies, true);
+        field.hold(&cloth.inverse_mass);
+        let (thickness, h) = (1e-3, 0.01);
+        Field::place(&mut field.start, &[], &from, &bodies, true);
+        field.foresee(&[Vec3::ZERO; 6], |_, _| Vec3::ZERO, h);
+        Field::place(&mut field.now, &[], &cloth.x, &bodies, false);
+        field.list(2.0 * thickness, thickness, None);
+        let sizes = (thickness, thickness, 0.0);
+        Resolver::default().run(&mut field, &mut cloth, &mut bodies, sizes, h, &mut report);
+        let x = |n: u32| cloth.x[NodeId(n)];
+        (x(3).lerp(x(4), 0.1).y - x(0).lerp(x(1), 0.1).y, report)
+    }
+
+    #[test]
+    fn what_a_push_would_throw_aside_is_stopped_by_a_zone_but_where_two_grips_meet() {
+        let (above, report) = turned_into_another(Vec3::ZERO);
+        assert!(above > 0.0 && report.frozen == 4 && report.failed == 0, "{above} m, {report:?}");
+        let (_, report) = turned_into_another(-0.005 * Vec3::Y);
+        assert!(report.frozen == 0 && report.failed == 0, "{report:?}");
+    }
 
     #[test]
     fn what_meets_a_ball_is_stopped_before_it_does_and_not_long_before() {
