@@ -43,7 +43,7 @@ enum Command {
     View(view::Args),
     /// List fabrics, show their figures and sources, import measurements
     Fabric(fabric::Args),
-    /// Test a fabric as laboratories do: strip, trouser and tongue, with curves and references
+    /// Test a fabric as laboratories do: strip, trouser, tongue and trapezoid, with curves and references
     Standards(standards::Args),
 }
 
