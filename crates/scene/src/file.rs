@@ -542,9 +542,8 @@ pub struct Tear {
     /// Time between two openings at a node [s].
     #[serde(default)]
     pub pause: f64,
-    /// Area below which no piece comes off [m²].
-    #[serde(default)]
-    pub smallest_piece: f64,
+    /// Area below which no piece comes off [m²]; what suits the criterion if left out.
+    pub smallest_piece: Option<f64>,
     /// Length of edges where it tears [m].
     pub refine: Option<f64>,
     /// Picture of relative strength.
@@ -574,7 +573,18 @@ impl Tear {
             _ => Policy::default(),
         })
     }
+
+    /// Area below which no piece comes off [m²], where edges are this long [m].
+    pub fn smallest_piece(&self, edge: f64) -> f64 {
+        self.smallest_piece.unwrap_or(match self.criterion {
+            CriterionKind::Toughness { .. } => CONFETTI * 0.25 * 3f64.sqrt() * edge * edge,
+            _ => 0.0,
+        })
+    }
 }
+
+/// Triangles of a piece that looks like cloth, at least.
+const CONFETTI: f64 = 10.0;
 
 /// `[[tear.untearable]]`
 #[derive(Clone, Debug, Deserialize)]

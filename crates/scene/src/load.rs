@@ -283,7 +283,7 @@ impl Scene {
             per_step: tear.per_step.unwrap_or(u32::MAX),
             per_second: tear.per_second.unwrap_or(f64::INFINITY),
             pause: tear.pause,
-            smallest_piece: tear.smallest_piece,
+            smallest_piece: tear.smallest_piece(edge),
         };
         Ok(Some(tearing))
     }

@@ -281,7 +281,7 @@ impl Scene {
                 }
             }
             not_negative(source, &["tear", "pause"], tear.pause)?;
-            not_negative(source, &["tear", "smallest_piece"], tear.smallest_piece)?;
+            not_negative(source, &["tear", "smallest_piece"], tear.smallest_piece.unwrap_or(0.0))?;
             if let Some(hem) = tear.hem {
                 positive(source, &["tear", "hem", "width"], hem.width, "m")?;
                 positive(source, &["tear", "hem", "factor"], hem.factor, "relative strength")?;
