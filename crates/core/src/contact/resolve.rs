@@ -587,7 +587,7 @@ mod tests {
         let (above, report) = turned_into_another(Vec3::ZERO);
         assert!(above > 0.0 && report.frozen == 4 && report.failed == 0, "{above} m, {report:?}");
         let (_, report) = turned_into_another(-0.005 * Vec3::Y);
-        assert!(report.frozen == 0 && report.failed == 0, "{report:?}");
+        assert!(report.stopped > 0 && report.frozen == 0 && report.failed == 0, "it was met, and passes: {report:?}");
     }
 
     #[test]
